@@ -1,0 +1,37 @@
+// Rows of features -> the columns that a model reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace likely {
+
+// One column of a model's input: table[k] for the k-th discrete value or code of its feature, and
+// slope * x + intercept for a number x.
+struct Column {
+  std::int32_t feature;
+  bool discrete;
+  double slope;
+  double intercept;
+  std::size_t table;  // where its entries start in Columns::tables
+};
+
+class Columns {
+ public:
+  Columns(std::vector<Column> columns, std::vector<double> tables) : columns_(std::move(columns)), tables_(std::move(tables)) {}
+
+  std::size_t size() const { return columns_.size(); }
+
+  // rows: count x features, out: count x size(), both row by row. An unknown (NaN) stays NaN.
+  void expand(const double* rows, std::size_t count, std::size_t features, double* out, std::size_t threads) const;
+
+ private:
+  void expand_piece(const double* rows, std::size_t begin, std::size_t end, std::size_t features, double* out) const;
+
+  std::vector<Column> columns_;
+  std::vector<double> tables_;
+};
+
+}  // namespace likely

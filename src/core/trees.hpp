@@ -1,0 +1,45 @@
+// Sums of decision trees over rows of features.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace likely {
+
+// A test "low <= x[feature] <= high", then on to `inside` or `outside`; a leaf has feature -1 and keeps in `inside`
+// where its values start. Several nodes may share a successor, so a test for a union of intervals is a chain.
+struct Node {
+  double low;
+  double high;
+  std::int32_t feature;
+  std::int32_t inside;
+  std::int32_t outside;
+  std::int32_t unused;
+};
+static_assert(sizeof(Node) == 32);
+
+class Trees {
+ public:
+  // outputs_of[t] is the output that tree t adds to, or -1 if its leaves hold one value for every output.
+  Trees(std::vector<Node> nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
+        std::vector<double> values, std::size_t outputs);
+
+  std::size_t outputs() const { return outputs_; }
+
+  // out[r, :] += the sum of the trees' leaf values, tree by tree in order (so that the sum has one rounding).
+  void add(const double* rows, std::size_t count, std::size_t features, double* out, std::size_t threads) const;
+
+ private:
+  void add_piece(const double* rows, std::size_t begin, std::size_t end, std::size_t features, double* out) const;
+  int depth_below(std::int32_t node, std::vector<int>& known) const;
+
+  std::vector<Node> nodes_;   // leaves loop on themselves: low = -inf, high = inf, inside = itself, outside = values
+  std::vector<std::int32_t> roots_;
+  std::vector<std::int32_t> output_of_;
+  std::vector<int> depths_;
+  std::vector<double> values_;
+  std::size_t outputs_;
+};
+
+}  // namespace likely

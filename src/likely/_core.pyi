@@ -1,0 +1,26 @@
+import numpy as np
+from numpy.typing import NDArray
+
+class Columns:
+    def __init__(
+        self,
+        feature: NDArray[np.int32],
+        discrete: NDArray[np.bool_],
+        slope: NDArray[np.float64],
+        intercept: NDArray[np.float64],
+        start: NDArray[np.int64],
+        tables: NDArray[np.float64],
+    ) -> None: ...
+    def expand(self, rows: NDArray[np.float64], threads: int = 0) -> NDArray[np.float64]: ...
+
+class Trees:
+    def __init__(
+        self,
+        nodes: NDArray[np.uint8],
+        roots: NDArray[np.int32],
+        output_of: NDArray[np.int32],
+        values: NDArray[np.float64],
+        outputs: int,
+    ) -> None: ...
+    def score(self, rows: NDArray[np.float64], base: NDArray[np.float64], threads: int = 0) -> NDArray[np.float64]: ...
+

@@ -1,0 +1,55 @@
+"""Every exception and warning of `likely`, in one tree.
+
+    LikelyError
+    ├── SchemaError (ValueError)          a feature, rule or cost that cannot be, or data that does not fit them
+    │   └── ContradictionError            rules that exclude every row
+    ├── PredictorError (ValueError)       a model that does not fit the schema
+    │   └── UnsupportedModelError (TypeError)   a model, layer or transformer without a reader
+    └── MissingExtraError (ImportError)   an optional package that is not installed
+
+    LikelyWarning (UserWarning)           something was done for you that you should know of
+
+Every message follows one grammar: *thing* must *rule*; got *value*. Hint: *what to do*.
+"""
+
+from __future__ import annotations
+
+
+class LikelyError(Exception):
+    """Base of every error that `likely` raises on purpose."""
+
+    def __init__(self, thing: str, rule: str, got: object, hint: str, *, feature: object = None) -> None:
+        super().__init__(f"{thing} must {rule}; got {got}. Hint: {hint}.")
+        #: The feature at fault, where there is one.
+        self.feature = feature
+
+
+class SchemaError(LikelyError, ValueError):
+    """A feature, rule or cost that cannot be, or data that does not fit the schema."""
+
+
+class ContradictionError(SchemaError):
+    """Rules that together exclude every row."""
+
+
+class PredictorError(LikelyError, ValueError):
+    """A model that does not fit the schema, or does not compute what its reader thinks."""
+
+
+class UnsupportedModelError(PredictorError, TypeError):
+    """A model, layer or transformer that no reader knows."""
+
+
+class MissingExtraError(LikelyError, ImportError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"Package {package!r}", f"be installed to {purpose}", "no such package", f"pip install 'likely[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra
+
+
+class LikelyWarning(UserWarning):
+    """Something was done for you that you should know of."""

@@ -1,0 +1,35 @@
+"""What the classifier is: neutral forms, and readers of the models our users have."""
+
+from likely.predictor.encoding import Indicator, Rank, Raw, Scaled, one_hot_of
+from likely.predictor.forms import Column, Form, Linear, ReluNetwork, TreeEnsemble, form_from_dict
+from likely.predictor.links import Link
+from likely.predictor.network import NetworkBuilder
+from likely.predictor.reading import read
+from likely.predictor.registry import Reader, register, register_transformer
+from likely.predictor.trees import Splits, tree_ensemble
+from likely.predictor.wires import Inputs, Step, Wire
+
+__all__ = [
+    "Column",
+    "Form",
+    "Indicator",
+    "Inputs",
+    "Linear",
+    "Link",
+    "NetworkBuilder",
+    "Rank",
+    "Raw",
+    "Reader",
+    "ReluNetwork",
+    "Scaled",
+    "Splits",
+    "Step",
+    "TreeEnsemble",
+    "Wire",
+    "form_from_dict",
+    "one_hot_of",
+    "read",
+    "register",
+    "register_transformer",
+    "tree_ensemble",
+]

@@ -1,0 +1,296 @@
+"""Neutral forms: what a model computes, whatever framework it came from.
+
+A form maps rows of the schema (arrays of doubles, one per feature; see `likely.schema.values`) to scores, n x outputs,
+and by its `link` to probabilities and classes. `Linear` and `ReluNetwork` read `columns`, each a function of one
+feature; `TreeEnsemble` tests the features themselves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely import _core
+from likely.errors import PredictorError
+from likely.predictor.links import Link
+from likely.schema.values import Numbers, Value, plain
+
+
+@dataclass(frozen=True)
+class Column:
+    """One input of a model as a function of one feature.
+
+    The value is `table[k]` for the k-th discrete value of the feature, or the k-th code of a mixed one, and
+    slope * x + intercept for a number x.
+    """
+
+    feature: int
+    slope: float = 0.0
+    intercept: float = 0.0
+    table: tuple[float, ...] = ()
+    discrete: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: `Column(**data)` reads it back, with its table as a tuple."""
+        return {**vars(self), "table": list(self.table)}
+
+
+@dataclass(frozen=True, eq=False)
+class Form(ABC):
+    """What a model computes. `classes` are the user's labels; none for a regressor."""
+
+    link: Link
+    classes: tuple[Value, ...]
+    form: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", tuple(plain(label) for label in self.classes))
+        wanted = (self.outputs if self.link.one_score_per_class else 2) if self.link.classifies else 0
+        if len(self.classes) != wanted:
+            raise PredictorError(
+                f"A {self.form} form with {self.outputs} outputs and link '{self.link.kind}'", f"have {wanted} classes",
+                list(self.classes), "give classes=[...] in the order of the outputs",
+            )  # fmt: skip
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """The number of scores per row."""
+
+    @abstractmethod
+    def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
+        """n x outputs scores of n rows of doubles (`schema.encode(X)`). threads = 0: all cores."""
+
+    def probabilities(self, rows: Numbers) -> Numbers:
+        """n x classes probabilities."""
+        return self.link.probabilities(self.score(rows))
+
+    def predict(self, rows: Numbers) -> NDArray[Any]:
+        """Each row's class label, or a regressor's prediction."""
+        scores = self.score(rows)
+        if not self.link.classifies:
+            return self.link.predict(scores)
+        return np.array(self.classes)[self.link.decide(scores)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `form_from_dict` reads back without loss."""
+        return {"form": self.form, "link": self.link.to_dict(), "classes": list(self.classes), **self._parts()}
+
+    @abstractmethod
+    def _parts(self) -> dict[str, Any]:
+        """What `to_dict` says of this form beyond link and classes."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.form, self.link, self.classes))
+
+
+def _complete(rows: Numbers) -> Numbers:
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    if np.isnan(rows).any():
+        j = int(np.argmax(np.isnan(rows).any(axis=0)))
+        raise PredictorError("Rows to score", "be complete", f"an unknown value of feature number {j}", "fill it in", feature=j)
+    return rows
+
+
+def _frozen(array: Any, dtype: Any = np.float64) -> NDArray[Any]:
+    copy = np.array(array, dtype=dtype, order="C")
+    copy.setflags(write=False)
+    return copy
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns(Form):
+    """A form that reads columns."""
+
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def _expander(self) -> _core.Columns:
+        tables = [entry for column in self.columns for entry in column.table]
+        starts = np.cumsum([0, *(len(column.table) for column in self.columns)])[:-1]
+        return _core.Columns(
+            np.array([c.feature for c in self.columns], dtype=np.int32),
+            np.array([c.discrete for c in self.columns], dtype=np.bool_),
+            np.array([c.slope for c in self.columns], dtype=np.float64),
+            np.array([c.intercept for c in self.columns], dtype=np.float64),
+            starts.astype(np.int64),
+            np.array(tables, dtype=np.float64),
+        )
+
+    def inputs(self, rows: Numbers, *, threads: int = 0) -> Numbers:
+        """n x columns: what the model reads."""
+        return self._expander.expand(_complete(rows), threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_expander"}
+
+
+def _check_layer(weights: NDArray[Any], bias: NDArray[Any], width: int) -> None:
+    if weights.ndim != 2 or weights.shape[1] != width or bias.shape != weights.shape[:1]:
+        raise PredictorError(
+            "A layer", f"have weights outputs x {width} and one bias per output", f"{weights.shape} and {bias.shape}", "transpose them"
+        )
+    if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
+        raise PredictorError("A layer", "have finite weights", "NaN or infinity", "train the model again")
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(_Columns):
+    """score = weights @ columns + bias."""
+
+    form: ClassVar[str] = "linear"
+    weights: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", _frozen(self.weights))
+        object.__setattr__(self, "bias", _frozen(self.bias))
+        _check_layer(self.weights, self.bias, len(self.columns))
+        super().__post_init__()
+
+    @property
+    def outputs(self) -> int:
+        return len(self.bias)
+
+    def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
+        return np.asarray(self.inputs(rows, threads=threads) @ self.weights.T + self.bias)
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "columns": [c.to_dict() for c in self.columns],
+            "weights": self.weights.tolist(),
+            "bias": self.bias.tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ReluNetwork(_Columns):
+    """h_0 = columns; h_i = max(0, W_i @ h_{i-1} + b_i); score = W_L @ h_{L-1} + b_L (no max on the last layer)."""
+
+    form: ClassVar[str] = "relu_network"
+    layers: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]
+
+    def __post_init__(self) -> None:
+        layers = tuple((_frozen(weights), _frozen(bias)) for weights, bias in self.layers)
+        object.__setattr__(self, "layers", layers)
+        width = len(self.columns)
+        for weights, bias in layers:
+            _check_layer(weights, bias, width)
+            width = len(bias)
+        super().__post_init__()
+
+    @property
+    def outputs(self) -> int:
+        return len(self.layers[-1][1])
+
+    def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
+        hidden = self.inputs(rows, threads=threads)
+        for weights, bias in self.layers[:-1]:
+            hidden = np.maximum(hidden @ weights.T + bias, 0.0)
+        weights, bias = self.layers[-1]
+        return np.asarray(hidden @ weights.T + bias)
+
+    def _parts(self) -> dict[str, Any]:
+        layers = [{"weights": w.tolist(), "bias": b.tolist()} for w, b in self.layers]
+        return {"columns": [c.to_dict() for c in self.columns], "layers": layers}
+
+
+#: A test "low <= x[feature] <= high", then on to `inside` or `outside`; a leaf has feature -1, and `inside` says where
+#: its values start. Nodes may share successors: a test for a union of intervals is a chain. The layout is the core's.
+NODE = np.dtype(
+    [("low", "f8"), ("high", "f8"), ("feature", "i4"), ("inside", "i4"), ("outside", "i4"), ("unused", "i4")]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEnsemble(Form):
+    """score = base + the sum of the trees' leaf values; divided by the number of trees if `average`.
+
+    `nodes` (dtype `NODE`) holds all trees; tree t starts at `roots[t]` and adds to output `output_of[t]`, or, where
+    that is -1, to every output, its leaves holding one value for each. Tests are on the features' doubles themselves,
+    exactly as the model decides: no rounding of a scaler or a cast to float32 is left between the two.
+    """
+
+    form: ClassVar[str] = "tree_ensemble"
+    nodes: NDArray[np.void]
+    roots: NDArray[np.int32]
+    output_of: NDArray[np.int32]
+    values: NDArray[np.float64]
+    base: NDArray[np.float64]
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        for name, dtype in (("nodes", NODE), ("roots", np.int32), ("output_of", np.int32), ("values", np.float64), ("base", np.float64)):
+            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+        self._check_nodes()
+        super().__post_init__()
+
+    def _check_nodes(self) -> None:
+        count = len(self.nodes)
+        inner = self.nodes["feature"] >= 0
+        successors = np.concatenate([self.nodes["inside"][inner], self.nodes["outside"][inner], self.roots])
+        if count == 0 or successors.size and not (0 <= successors.min() and successors.max() < count):
+            raise PredictorError("The nodes of trees", "lead to nodes", "a node that is not there", "renumber them")
+        starts = self.nodes["inside"][~inner]
+        if starts.size and not (0 <= starts.min() and starts.max() < len(self.values)):
+            raise PredictorError("The leaves of trees", "have values", "a leaf without", "give each a start in values")
+        if not np.isfinite(self.values).all():
+            raise PredictorError("The leaves of trees", "have finite values", "NaN or infinity", "train the model again")
+
+    @property
+    def outputs(self) -> int:
+        return len(self.base)
+
+    @cached_property
+    def _trees(self) -> _core.Trees:
+        return _core.Trees(self.nodes.view(np.uint8), self.roots, self.output_of, self.values, self.outputs)
+
+    def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
+        scores = self._trees.score(_complete(rows), self.base, threads)
+        return scores / len(self.roots) if self.average else scores
+
+    def _parts(self) -> dict[str, Any]:
+        nodes = {name: self.nodes[name].tolist() for name in ("feature", "inside", "outside")}
+        ends = {name: [_end(x) for x in self.nodes[name].tolist()] for name in ("low", "high")}
+        arrays = {name: getattr(self, name).tolist() for name in ("roots", "output_of", "values", "base")}
+        return {"nodes": {**nodes, **ends}, **arrays, "average": self.average}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_trees"}
+
+
+def _end(x: float) -> float | str:
+    """The end of an interval for JSON, which has no infinity."""
+    return x if abs(x) < np.inf else "inf" if x > 0 else "-inf"
+
+
+def _read_nodes(data: Mapping[str, Sequence[Any]]) -> NDArray[np.void]:
+    nodes = np.zeros(len(data["feature"]), dtype=NODE)
+    for name in data:
+        nodes[name] = [float(x) for x in data[name]] if name in ("low", "high") else data[name]
+    return nodes
+
+
+def form_from_dict(data: Mapping[str, Any]) -> Form:
+    """The form that `Form.to_dict` described."""
+    found = dict(data)
+    kind = found.pop("form", None)
+    found["link"], found["classes"] = Link(**found["link"]), tuple(found["classes"])
+    if "columns" in found:
+        found["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in found["columns"])
+    if kind == "linear":
+        return Linear(**found)
+    if kind == "relu_network":
+        return ReluNetwork(**{**found, "layers": tuple((layer["weights"], layer["bias"]) for layer in found["layers"])})
+    if kind == "tree_ensemble":
+        return TreeEnsemble(**{**found, "nodes": _read_nodes(found["nodes"])})
+    raise PredictorError("A form", "have a known kind", repr(kind), "use linear, relu_network or tree_ensemble")

@@ -1,0 +1,72 @@
+"""Layers of any framework -> `Linear` or `ReluNetwork`: affine steps are multiplied out until a ReLU separates them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likely.errors import PredictorError
+from likely.predictor.forms import Form, Linear, ReluNetwork
+from likely.predictor.links import Link
+from likely.predictor.wires import Inputs
+from likely.schema.values import Value
+
+Matrix = NDArray[np.float64]
+
+
+class NetworkBuilder:
+    """Takes layers in order: `affine` (x -> W x + b), `scale` (x -> s * x + t, elementwise), `relu`; then `finish`."""
+
+    def __init__(self, inputs: Inputs, by: str) -> None:
+        self.inputs, self.by = inputs, by
+        self.done: list[tuple[Matrix, Matrix]] = []
+        self.pending: tuple[Matrix, Matrix] | None = None
+        self.width = len(inputs)
+
+    def affine(self, weights: ArrayLike, bias: ArrayLike) -> None:
+        """x -> weights @ x + bias, weights outputs x inputs."""
+        w, b = np.asarray(weights, dtype=np.float64), np.asarray(bias, dtype=np.float64)
+        if w.shape[1] != self.width and self.pending is None and not self.done:
+            self.inputs.counted(w.shape[1], self.by)
+        if w.shape[1] != self.width:
+            raise PredictorError(f"A layer of a {self.by}", f"have {self.width} inputs", w.shape[1], "check the model")
+        if self.pending is not None:
+            w, b = w @ self.pending[0], w @ self.pending[1] + b
+        self.pending = (w, np.broadcast_to(b, (len(w),)))
+        self.width = len(w)
+
+    def scale(self, factor: ArrayLike, shift: ArrayLike) -> None:
+        """x -> factor * x + shift, elementwise."""
+        diagonal = np.broadcast_to(np.asarray(factor, dtype=np.float64), (self.width,))
+        self.affine(np.diag(diagonal), np.broadcast_to(np.asarray(shift, dtype=np.float64), (self.width,)))
+
+    def relu(self) -> None:
+        """x -> max(0, x)."""
+        self.done.append(self._take())
+
+    def _take(self) -> tuple[Matrix, Matrix]:
+        found = self.pending if self.pending is not None else (np.eye(self.width), np.zeros(self.width))
+        self.pending = None
+        return found
+
+    def finish(self, link: Link, classes: Sequence[Value]) -> Form:
+        """The form: `Linear` if there was no ReLU."""
+        last = self._take()
+        columns = self.inputs.columns(self.by)
+        if not self.done:
+            return Linear(link, tuple(classes), columns, *last)
+        return ReluNetwork(link, tuple(classes), columns, (*self.done, last))
+
+
+def link_of_outputs(width: int, activation: str | None, classes: Sequence[Any] | None, *, tie: bool) -> tuple[Link, tuple[Any, ...]]:
+    """Link and classes of a bare network: one output is a logit of class 1, several are one per class.
+
+    `activation` is what follows the last layer: None, "sigmoid" or "softmax" (whose logits the form keeps).
+    """
+    if width == 1:
+        return Link("logistic", tie=tie), tuple(classes) if classes is not None else (0, 1)
+    kind = "logistic_shares" if activation == "sigmoid" else "softmax"
+    return Link(kind), tuple(classes) if classes is not None else tuple(range(width))

@@ -1,0 +1,101 @@
+"""One verb over a table of readers.
+
+A *reader* knows one class of models. It is a pair of functions: `read(model, inputs)` gives the neutral form, and
+`score(model, X)` what the model itself says of rows as it takes them, in the shape of `form.score`, so that every
+form can be checked against its model. A *transformer reader* turns `Inputs` into what a fitted transformer makes of
+them. Register your own:
+
+    def read(model, inputs):
+        by = type(model).__name__
+        return Linear(Link("logistic"), model.labels, inputs.columns(by), model.weights, model.bias)
+
+    likely.predictor.register("mypackage.MyModel", Reader(read, score=lambda model, X: model.logits(X)))
+
+A class is named by its top-level package and its own name, and found for subclasses too. The readers that come with
+`likely` are imported only when a model of their framework turns up.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from likely.errors import UnsupportedModelError
+from likely.predictor.forms import Form
+from likely.predictor.wires import Inputs
+from likely.schema.values import Numbers
+
+#: Top-level package of a model's class -> our module that reads it.
+_FRAMEWORKS = {
+    "sklearn": "likely.predictor.sklearn",
+    "torch": "likely.predictor.torch",
+    "onnx": "likely.predictor.onnx",
+    "xgboost": "likely.predictor.xgboost",
+    "lightgbm": "likely.predictor.lightgbm",
+}
+
+Key: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a class of models is read (`read`) and asked (`score`)."""
+
+    read: Callable[[Any, Inputs], Form]
+    score: Callable[[Any, Any], Numbers]
+
+
+TransformerReader: TypeAlias = Callable[[Any, Inputs], Inputs]
+
+_readers: dict[Key, Reader] = {}
+_transformers: dict[Key, TransformerReader] = {}
+
+
+def _key(name: str) -> Key:
+    package, _, rest = name.partition(".")
+    return package, rest.rpartition(".")[2]
+
+
+def register(name: str, reader: Reader) -> None:
+    """Teach `read` a class of models, named "package.Class"; the newest registration of a name wins."""
+    _readers[_key(name)] = reader
+
+
+def register_transformer(name: str, reader: TransformerReader) -> None:
+    """Teach pipelines a class of transformers, named "package.Class"."""
+    _transformers[_key(name)] = reader
+
+
+def _keys_of(thing: Any) -> list[Key]:
+    keys = [(cls.__module__.partition(".")[0], cls.__qualname__) for cls in type(thing).__mro__]
+    for package, _ in keys:
+        if package in _FRAMEWORKS:
+            importlib.import_module(_FRAMEWORKS[package])
+    return keys
+
+
+def reader_of(model: Any) -> Reader:
+    """The reader of a model's class; an `UnsupportedModelError` says what there is."""
+    for key in _keys_of(model):
+        if key in _readers:
+            return _readers[key]
+    raise _unsupported(model, "A model", _readers, "register")
+
+
+def transformer_reader_of(transformer: Any) -> TransformerReader:
+    """The reader of a transformer's class; an `UnsupportedModelError` says what there is."""
+    for key in _keys_of(transformer):
+        if key in _transformers:
+            return _transformers[key]
+    raise _unsupported(transformer, "A transformer", _transformers, "register_transformer")
+
+
+def _unsupported(thing: Any, what: str, table: dict[Key, Any], verb: str) -> UnsupportedModelError:
+    package = type(thing).__module__.partition(".")[0]
+    known = sorted(name for owner, name in table if owner == package) or sorted({owner for owner, _ in table} | set(_FRAMEWORKS))
+    return UnsupportedModelError(
+        what, "be of a class that has a reader", f"{package}.{type(thing).__qualname__}",
+        f"there are readers of {', '.join(known)}; teach it with likely.predictor.{verb}",
+    )  # fmt: skip

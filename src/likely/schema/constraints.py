@@ -1,0 +1,450 @@
+"""Constraints: the rules a counterfactual must keep, each a frozen value.
+
+Every constraint can say itself in a sentence (`str`), test a pair of rows (`holds`), turn into plain data and back
+(`to_dict`, `constraint_from_dict`), and compile, given a factual, to the few kinds of rule that the engines know
+(`likely.schema.rules`). That compiled form is also what `holds` tests: there is one meaning, not two.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from likely.errors import SchemaError
+from likely.schema.conditions import Condition, changes, condition_from_dict, decreases, increases
+from likely.schema.region import EVERYTHING, Region, below
+from likely.schema.rules import AtMost, Clause, LinearRow, Literal, Rule, all_satisfied
+from likely.schema.values import LARGEST, Name, Numbers, Value, plain, show_number, show_value
+
+if TYPE_CHECKING:
+    from likely.schema.features import Feature
+    from likely.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class Constraint(ABC):
+    """A rule about a counterfactual, or about a counterfactual and its factual."""
+
+    rule: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def features(self) -> tuple[Name, ...]:
+        """The features that the rule names."""
+
+    @property
+    def row_wise(self) -> bool:
+        """Whether a row breaks or keeps the rule whatever the factual is."""
+        return False
+
+    @abstractmethod
+    def check(self, schema: Schema) -> None:
+        """Refuse a rule that the schema's features cannot have."""
+
+    @abstractmethod
+    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
+        """The rule for one factual (doubles, NaN where unknown), as the engines know it."""
+
+    def holds(self, factual: Any, row: Any, schema: Schema) -> bool:
+        """Whether `row` keeps the rule for `factual` (a dict, Series or one-row DataFrame each)."""
+        rules = self.compile(schema, schema.encode_row(factual))
+        return bool(all_satisfied(rules, schema.encode_row(row)[None, :])[0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `constraint_from_dict` reads back."""
+        found: dict[str, Any] = {"rule": self.rule}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is not None:
+                found[item.name] = _to_plain(value)
+        return found
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
+        """The constraint with these fields."""
+        return cls(**data)
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, Condition):
+        return value.to_dict()
+    return [_to_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _refuse(constraint: Constraint, rule: str, got: object, hint: str, feature: Name | None = None) -> SchemaError:
+    return SchemaError(f"Rule '{constraint}'", rule, got, hint, feature=feature)
+
+
+@dataclass(frozen=True)
+class _OneFeature(Constraint):
+    """A rule that a condition on one feature must hold."""
+
+    feature: Name
+
+    @property
+    def features(self) -> tuple[Name, ...]:
+        return (self.feature,)
+
+    @property
+    @abstractmethod
+    def condition(self) -> Condition:
+        """What must hold."""
+
+    def check(self, schema: Schema) -> None:
+        self.condition.check(schema[self.feature])
+
+    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
+        return (Clause((_literal(self.condition, schema, factual),)),)
+
+
+def _literal(condition: Condition, schema: Schema, factual: Numbers) -> Literal:
+    j = schema.index(condition.feature)
+    return j, condition.region(schema.features[j], float(factual[j]))
+
+
+@dataclass(frozen=True)
+class Immutable(_OneFeature):
+    """The feature keeps the factual's value."""
+
+    rule: ClassVar[str] = "immutable"
+
+    @property
+    def condition(self) -> Condition:
+        return ~changes(self.feature)
+
+    def __str__(self) -> str:
+        return f"'{self.feature}' may not change"
+
+
+@dataclass(frozen=True)
+class Increasing(_OneFeature):
+    """The feature may rise or stay, not fall."""
+
+    rule: ClassVar[str] = "increasing"
+
+    @property
+    def condition(self) -> Condition:
+        return ~decreases(self.feature)
+
+    def __str__(self) -> str:
+        return f"'{self.feature}' may not decrease"
+
+
+@dataclass(frozen=True)
+class Decreasing(_OneFeature):
+    """The feature may fall or stay, not rise."""
+
+    rule: ClassVar[str] = "decreasing"
+
+    @property
+    def condition(self) -> Condition:
+        return ~increases(self.feature)
+
+    def __str__(self) -> str:
+        return f"'{self.feature}' may not increase"
+
+
+@dataclass(frozen=True)
+class Range(Constraint):
+    """The feature lies between two values, both included; the codes of a mixed feature are not affected."""
+
+    rule: ClassVar[str] = "range"
+    feature: Name
+    lower: Value = None
+    upper: Value = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", plain(self.lower))
+        object.__setattr__(self, "upper", plain(self.upper))
+        if self.lower is None and self.upper is None:
+            raise _refuse(self, "have a lower or an upper end", "neither", "give lower= or upper=", self.feature)
+
+    def __str__(self) -> str:
+        ends = [("at least", self.lower), ("at most", self.upper)]
+        return f"'{self.feature}' must be " + " and ".join(f"{word} {show_value(e)}" for word, e in ends if e is not None)
+
+    @property
+    def features(self) -> tuple[Name, ...]:
+        return (self.feature,)
+
+    @property
+    def row_wise(self) -> bool:
+        return True
+
+    def check(self, schema: Schema) -> None:
+        feature = schema[self.feature]
+        for test, end in (("at_least", self.lower), ("at_most", self.upper)):
+            if end is not None:
+                Condition(test, self.feature, end).check(feature)
+        low, high = self._ends(feature)
+        if low > high:
+            raise _refuse(self, "have lower <= upper", f"{self.lower!r} > {self.upper!r}", "exchange them", self.feature)
+
+    def _ends(self, feature: Feature) -> tuple[float, float]:
+        low = -LARGEST if self.lower is None else feature.number(self.lower)
+        return low, LARGEST if self.upper is None else feature.number(self.upper)
+
+    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
+        j = schema.index(self.feature)
+        low, high = self._ends(schema.features[j])
+        codes = Region.between(-math.inf, below(-LARGEST))
+        return (Clause(((j, Region.between(low, high) | codes),)),)
+
+
+@dataclass(frozen=True)
+class AllowedValues(Constraint):
+    """The feature takes one of `values`; or, from the values named in `transitions`, moves only as they say.
+
+    `AllowedValues("status", transitions={"single": ["married"]}, unless=increases("age"))`: from "single" only to
+    "married" (staying is always allowed), unless the age increases. From a value that `transitions` does not name,
+    every move is allowed.
+    """
+
+    rule: ClassVar[str] = "allowed_values"
+    feature: Name
+    values: tuple[Value, ...] | None = None
+    transitions: tuple[tuple[Value, tuple[Value, ...]], ...] | None = None
+    unless: Condition | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if (self.values is None) == (self.transitions is None):
+            raise _refuse(self, "have either values or transitions", "both or neither", "give one of them", self.feature)
+        if self.values is not None:
+            object.__setattr__(self, "values", tuple(plain(v) for v in self.values))
+        if self.transitions is not None:
+            given: Any = self.transitions
+            pairs = given.items() if isinstance(given, Mapping) else given
+            moves = tuple((plain(old), tuple(plain(v) for v in new)) for old, new in pairs)
+            object.__setattr__(self, "transitions", moves)
+
+    def __str__(self) -> str:
+        unless = f", unless {self.unless}" if self.unless else ""
+        if self.values is not None:
+            return f"'{self.feature}' must be one of {_list(self.values)}{unless}"
+        moves = "; ".join(f"from {show_value(old)} only to {_list(new)}" for old, new in self.transitions or ())
+        return f"'{self.feature}' may change {moves}{unless}"
+
+    @property
+    def features(self) -> tuple[Name, ...]:
+        return (self.feature,) if self.unless is None else (self.feature, self.unless.feature)
+
+    @property
+    def row_wise(self) -> bool:
+        return self.values is not None and (self.unless is None or self.unless.row_wise)
+
+    def check(self, schema: Schema) -> None:
+        named = [*(self.values or ()), *(v for old, new in self.transitions or () for v in (old, *new))]
+        for value in named:
+            Condition("equals", self.feature, value).check(schema[self.feature])
+        if self.unless is not None:
+            self.unless.check(schema[self.unless.feature])
+
+    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
+        j = schema.index(self.feature)
+        number = schema.features[j].number
+        allowed = EVERYTHING
+        if self.values is not None:
+            allowed = Region.points(number(v) for v in self.values)
+        for old, new in self.transitions or ():
+            if number(old) == factual[j]:
+                allowed = Region.points([number(old), *(number(v) for v in new)])
+        unless = () if self.unless is None else (_literal(self.unless, schema, factual),)
+        return (Clause(((j, allowed), *unless)),)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
+        unless = data.get("unless")
+        return cls(**{**data, "unless": None if unless is None else condition_from_dict(unless)})
+
+
+def _list(values: Sequence[Value]) -> str:
+    return ", ".join(show_value(v) for v in values) or "nothing"
+
+
+def _conditions(given: Any, rule: str, part: str) -> tuple[Condition, ...]:
+    found = (given,) if isinstance(given, Condition) else tuple(given)
+    if not found or not all(isinstance(c, Condition) for c in found):
+        raise SchemaError(f"The {part} of a rule '{rule}'", "be one or more conditions", repr(given), "use increases('age')")
+    return found
+
+
+def _both(conditions: Sequence[Condition]) -> str:
+    return " and ".join(str(c) for c in conditions)
+
+
+@dataclass(frozen=True)
+class Implies(Constraint):
+    """If the condition holds (all of them, where several are given), the consequence must (all of them)."""
+
+    rule: ClassVar[str] = "implies"
+    condition: tuple[Condition, ...]
+    consequence: tuple[Condition, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "condition", _conditions(self.condition, self.rule, "condition"))
+        object.__setattr__(self, "consequence", _conditions(self.consequence, self.rule, "consequence"))
+
+    def __str__(self) -> str:
+        return f"if {_both(self.condition)}, then {_both(self.consequence)}"
+
+    @property
+    def features(self) -> tuple[Name, ...]:
+        return tuple(c.feature for c in self.condition + self.consequence)
+
+    @property
+    def row_wise(self) -> bool:
+        return all(c.row_wise for c in self.condition + self.consequence)
+
+    def check(self, schema: Schema) -> None:
+        for condition in self.condition + self.consequence:
+            condition.check(schema[condition.feature])
+
+    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
+        unless = tuple(_literal(~c, schema, factual) for c in self.condition)
+        return tuple(Clause((*unless, _literal(c, schema, factual))) for c in self.consequence)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
+        return cls(**{part: tuple(condition_from_dict(c) for c in data[part]) for part in data})
+
+
+@dataclass(frozen=True, init=False)
+class Forbid(Constraint):
+    """These conditions may not all hold together: `Forbid(equals("housing", "own"), at_most("age", 20))`."""
+
+    rule: ClassVar[str] = "forbid"
+    conditions: tuple[Condition, ...]
+
+    def __init__(self, *conditions: Condition) -> None:
+        object.__setattr__(self, "conditions", _conditions(conditions, self.rule, "condition"))
+
+    def __str__(self) -> str:
+        return f"it may not be that {_both(self.conditions)}"
+
+    @property
+    def features(self) -> tuple[Name, ...]:
+        return tuple(c.feature for c in self.conditions)
+
+    @property
+    def row_wise(self) -> bool:
+        return all(c.row_wise for c in self.conditions)
+
+    def check(self, schema: Schema) -> None:
+        for condition in self.conditions:
+            condition.check(schema[condition.feature])
+
+    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
+        return (Clause(tuple(_literal(~c, schema, factual) for c in self.conditions)),)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
+        return cls(*(condition_from_dict(c) for c in data["conditions"]))
+
+
+@dataclass(frozen=True)
+class Linear(Constraint):
+    """sum of coefficient * feature <= upper, over numeric features; it does not bind where one of them is a code.
+
+    `Linear({"rent": 12, "income": -1}, 0)`: a year's rent is at most the income. `Linear.ordered("a", "b")`: a <= b.
+    """
+
+    rule: ClassVar[str] = "linear"
+    coefficients: tuple[tuple[Name, float], ...]
+    upper: float
+
+    def __post_init__(self) -> None:
+        given: Any = self.coefficients
+        pairs = given.items() if isinstance(given, Mapping) else given
+        object.__setattr__(self, "coefficients", tuple((name, float(a)) for name, a in pairs))
+        object.__setattr__(self, "upper", float(self.upper))
+        names = self.features
+        if not names or len(set(names)) < len(names):
+            raise SchemaError("A linear rule", "name each of its features once", list(names), "add up their coefficients")
+        if not np.isfinite([self.upper, *(a for _, a in self.coefficients)]).all():
+            raise SchemaError("A linear rule", "have finite numbers", self.to_dict(), "drop the infinite one")
+
+    @classmethod
+    def ordered(cls, smaller: Name, larger: Name) -> Linear:
+        """One column is at most another: `smaller <= larger`."""
+        return cls(((smaller, 1.0), (larger, -1.0)), 0.0)
+
+    def __str__(self) -> str:
+        positive = [(n, a) for n, a in self.coefficients if a > 0]
+        negative = [(n, -a) for n, a in self.coefficients if a < 0]
+        constant = [show_number(self.upper)] if self.upper or not negative else []
+        return f"{_terms(positive) or '0'} <= {' + '.join([t for t in [_terms(negative)] if t] + constant)}"
+
+    @property
+    def features(self) -> tuple[Name, ...]:
+        return tuple(name for name, _ in self.coefficients)
+
+    @property
+    def row_wise(self) -> bool:
+        return True
+
+    def check(self, schema: Schema) -> None:
+        for name in self.features:
+            if not schema[name].numeric:
+                raise _refuse(self, "be over numeric features", f"{name!r}, {schema[name].kind}", "use Implies or Forbid", name)
+
+    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
+        places = tuple(schema.index(name) for name in self.features)
+        return (LinearRow(places, tuple(a for _, a in self.coefficients), self.upper),)
+
+
+def _terms(pairs: Sequence[tuple[Name, float]]) -> str:
+    return " + ".join(f"'{n}'" if a == 1 else f"{show_number(a)} '{n}'" for n, a in pairs)
+
+
+@dataclass(frozen=True)
+class MaxChanges(Constraint):
+    """At most `count` features differ from the factual."""
+
+    rule: ClassVar[str] = "max_changes"
+    count: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)) or self.count < 1:
+            raise SchemaError("MaxChanges", "be a whole number of at least 1", repr(self.count), "give how many may change")
+        object.__setattr__(self, "count", int(self.count))
+
+    def __str__(self) -> str:
+        return f"at most {self.count} feature{'s' if self.count > 1 else ''} may change"
+
+    @property
+    def features(self) -> tuple[Name, ...]:
+        return ()
+
+    def check(self, schema: Schema) -> None:
+        """Nothing can be wrong with it."""
+
+    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
+        return (AtMost(tuple(_literal(changes(name), schema, factual) for name in schema.names), self.count),)
+
+
+RULES: dict[str, type[Constraint]] = {
+    kind.rule: kind
+    for kind in (Immutable, Increasing, Decreasing, Range, AllowedValues, Implies, Forbid, Linear, MaxChanges)
+}
+
+
+def constraint_from_dict(data: Mapping[str, Any]) -> Constraint:
+    """The constraint that `Constraint.to_dict` described; refuses unknown rules and keys by name."""
+    found = dict(data) if isinstance(data, Mapping) else {"rule": data}
+    rule = found.pop("rule", None)
+    if rule not in RULES:
+        raise SchemaError("A constraint", "have a known rule", repr(rule), f"use one of {', '.join(RULES)}")
+    kind = RULES[rule]
+    known = [item.name for item in fields(kind)]
+    for key in found:
+        if key not in known:
+            raise SchemaError(f"A rule '{rule}'", "have only its own settings", repr(key), f"use {', '.join(known)}")
+    try:
+        return kind.from_dict(found)
+    except (TypeError, KeyError) as error:
+        raise SchemaError(f"A rule '{rule}'", "be complete", str(error), f"it has {', '.join(known)}") from None

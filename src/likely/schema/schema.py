@@ -1,0 +1,304 @@
+"""`Schema`: what a row may be, which rules a counterfactual must keep, and what a change costs."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from likely.errors import LikelyWarning, SchemaError
+from likely.schema import files, show
+from likely.schema.constraints import (
+    Constraint,
+    Decreasing,
+    Immutable,
+    Increasing,
+    MaxChanges,
+    constraint_from_dict,
+)
+from likely.schema.contradiction import refuse_contradictions
+from likely.schema.costs import Cost, cost_from_dict, fit_cost, unit_cost
+from likely.schema.features import Feature, feature_from_dict
+from likely.schema.infer import Override, infer_feature
+from likely.schema.rules import Rule, all_satisfied
+from likely.schema.validate import ValidationReport, validate
+from likely.schema.values import Name, Numbers
+
+VERSION = 1
+
+
+@dataclass(frozen=True, repr=False)
+class Schema:
+    """The columns of a table, the rules of a counterfactual and the costs of changes; a frozen value.
+
+    Rows of the user (DataFrame, Series, dict) become arrays of doubles with `encode`, one column per feature, and
+    come back unchanged with `decode`. Everything that searches or scores works on those arrays.
+    """
+
+    features: tuple[Feature, ...]
+    constraints: tuple[Constraint, ...] = ()
+    costs: tuple[Cost, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "constraints", tuple(dict.fromkeys(self.constraints)))
+        if not self.features:
+            raise SchemaError("A schema", "have at least one feature", "none", "use Schema.infer(X)")
+        names = [feature.name for feature in self.features]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise SchemaError("The names of features", "differ", f"{name!r} twice", "rename one column", feature=name)
+        object.__setattr__(self, "costs", tuple(self.costs) or tuple(unit_cost(f) for f in self.features))
+        if len(self.costs) != len(self.features):
+            raise SchemaError("A schema", "have one cost per feature", len(self.costs), "leave costs out or give all")
+        for constraint in self.constraints:
+            for name in constraint.features:
+                self.index(name)
+            constraint.check(self)
+        refuse_contradictions(self)
+
+    # -- making ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def infer(
+        cls,
+        X: pd.DataFrame,
+        *,
+        features: Mapping[Name, Override] | None = None,
+        immutable: Iterable[Name] = (),
+        increasing: Iterable[Name] = (),
+        decreasing: Iterable[Name] = (),
+        rules: Iterable[Constraint] = (),
+        max_changes: int | None = None,
+        weights: Mapping[Name, float | Mapping[str, float]] | None = None,
+        fees: Mapping[Name, float] | float = 0.0,
+        tables: Mapping[Name, Mapping[Any, Mapping[Any, float]]] | None = None,
+    ) -> Schema:
+        """The schema that a table suggests, with what you know better.
+
+        `features` overrides what is inferred, per column: a whole feature, the name of a kind, or just the settings
+        that differ: `{"income": {"step": 0.01}, "risk": {"codes": {-9: "no record"}}, "rating": "ordinal"}`.
+        `immutable`, `increasing`, `decreasing` name features that may not change, fall, rise; `rules` are further
+        constraints. Costs are the paper's (1 / MAD of the data), times `weights` (a factor, or `{"up": a, "down":
+        b}`), plus `fees` for any change (one for all, or per feature), or as `tables` say (`{old: {new: price}}`).
+        """
+        _check_table(X)
+        _check_names(X, features=features, weights=weights, tables=tables, fees=fees if isinstance(fees, Mapping) else None)
+        found = tuple(infer_feature(X[name], name, (features or {}).get(name)) for name in X.columns)
+        costs = tuple(
+            fit_cost(
+                feature,
+                feature.encode(X[feature.name]),
+                (weights or {}).get(feature.name, 1.0),
+                fees.get(feature.name, 0.0) if isinstance(fees, Mapping) else fees,
+                (tables or {}).get(feature.name),
+            )
+            for feature in found
+        )
+        constraints: list[Constraint] = [Immutable(name) for name in _listed(immutable, "immutable")]
+        constraints += [Increasing(name) for name in _listed(increasing, "increasing")]
+        constraints += [Decreasing(name) for name in _listed(decreasing, "decreasing")]
+        constraints += [*rules, *([MaxChanges(max_changes)] if max_changes is not None else [])]
+        return cls(found, tuple(constraints), costs)
+
+    def with_constraints(self, *constraints: Constraint) -> Schema:
+        """This schema with further constraints."""
+        return replace(self, constraints=self.constraints + constraints)
+
+    def widened(self, factual: Numbers) -> Schema:
+        """This schema with domains that hold the factual; a `LikelyWarning` names each feature that was widened."""
+        features = list(self.features)
+        for j, (feature, number) in enumerate(zip(self.features, factual, strict=True)):
+            if not np.isnan(number) and not feature.region.contains(np.array([number]))[0]:
+                features[j] = feature.widened(float(number))
+                warnings.warn(
+                    f"Feature {feature.name!r} of the factual is {feature.show(number)}, outside {feature.describe()}; "
+                    "its domain was widened to hold it.",
+                    LikelyWarning,
+                    stacklevel=2,
+                )
+        return replace(self, features=tuple(features))
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The features' names, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def index(self, name: Name) -> int:
+        """The place of a feature."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            known = ", ".join(repr(n) for n in self.names)
+            raise SchemaError("A feature", "be in the schema", repr(name), f"the schema has {known}", feature=name) from None
+
+    def __getitem__(self, name: Name) -> Feature:
+        return self.features[self.index(name)]
+
+    def __repr__(self) -> str:
+        return show.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return show.as_html(self)
+
+    # -- rows <-> arrays ------------------------------------------------------------------------------------------
+
+    def encode(self, X: pd.DataFrame) -> Numbers:
+        """A table as doubles, one column per feature; cells that are missing and no value of their feature are NaN."""
+        if not isinstance(X, pd.DataFrame):
+            raise SchemaError("A table", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=schema.names)")
+        self._refuse_missing(X.columns)
+        numbers = np.empty((len(X), len(self.features)))
+        for j, feature in enumerate(self.features):
+            numbers[:, j] = feature.encode(X[feature.name])
+        return numbers
+
+    def encode_row(self, row: Any) -> Numbers:
+        """One row (dict, Series, one-row DataFrame, or values in the order of the features) as doubles.
+
+        None or NaN is an unknown, unless missing is a value of the feature.
+        """
+        if isinstance(row, pd.DataFrame):
+            if len(row) != 1:
+                raise SchemaError("A row", "be one row", f"a DataFrame of {len(row)} rows", "use X.iloc[[i]] or X.iloc[i]")
+            row = row.iloc[0]
+        if isinstance(row, (pd.Series, Mapping)):
+            self._refuse_missing(row.keys())
+            values = [row[name] for name in self.names]
+        elif isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, str):
+            values = list(row)
+            if len(values) != len(self.features):
+                raise SchemaError("A row", f"have {len(self.features)} values", len(values), "use a dict to name them")
+        else:
+            raise SchemaError("A row", "be a dict, Series, one-row DataFrame or list", type(row).__name__, "use X.iloc[i]")
+        return np.array([feature.number(value) for feature, value in zip(self.features, values, strict=True)])
+
+    def _refuse_missing(self, names: Iterable[Any]) -> None:
+        known = set(names)
+        for name in self.names:
+            if name not in known:
+                raise SchemaError("A row", f"have a value of feature {name!r}", "none", "give None if it is unknown", feature=name)
+
+    def decode(self, numbers: Numbers) -> pd.DataFrame:
+        """An array of doubles as a table with the user's columns and dtypes."""
+        rows = np.atleast_2d(np.asarray(numbers, dtype=np.float64))
+        if rows.shape[1] != len(self.features):
+            raise SchemaError("An array of rows", f"have {len(self.features)} columns", rows.shape[1], "use schema.encode(X)")
+        return pd.DataFrame({f.name: f.decode(rows[:, j]) for j, f in enumerate(self.features)})
+
+    # -- judging --------------------------------------------------------------------------------------------------
+
+    def validate(self, X: pd.DataFrame) -> ValidationReport:
+        """Everything in a table that does not fit: cells outside their feature, rows that break a row-wise rule."""
+        return validate(self, X)
+
+    def compile(self, factual: Numbers) -> tuple[Rule, ...]:
+        """Every constraint for one factual, as the engines know it."""
+        return tuple(rule for constraint in self.constraints for rule in constraint.compile(self, factual))
+
+    def keeps(self, factual: Numbers, rows: Numbers) -> NDArray[np.bool_]:
+        """Which rows of an array keep every constraint for this factual."""
+        return all_satisfied(self.compile(factual), rows)
+
+    def violations(self, factual: Any, row: Any) -> tuple[Constraint, ...]:
+        """The constraints that a row breaks for a factual (both as the user writes rows)."""
+        return tuple(constraint for constraint in self.constraints if not constraint.holds(factual, row, self))
+
+    def prices(self, factual: Numbers, rows: Numbers) -> Numbers:
+        """The cost of each row of an array for this factual."""
+        total = np.zeros(len(rows))
+        for j, (feature, cost) in enumerate(zip(self.features, self.costs, strict=True)):
+            total += cost.price(feature, float(factual[j]), rows[:, j])
+        return total
+
+    def cost(self, factual: Any, row: Any) -> float:
+        """The cost of a row for a factual (both as the user writes rows)."""
+        return float(self.prices(self.encode_row(factual), self.encode_row(row)[None, :])[0])
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `from_dict` reads back without loss."""
+        features = [
+            {**feature.to_dict(), "cost": cost.to_dict()} for feature, cost in zip(self.features, self.costs, strict=True)
+        ]
+        return {"version": VERSION, "features": features, "constraints": [c.to_dict() for c in self.constraints]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """The schema that `to_dict` described; refuses what it does not know, by name."""
+        if data.get("version") != VERSION:
+            raise SchemaError("The version of a schema", f"be {VERSION}", repr(data.get("version")), "write it with this version")
+        unknown = set(data) - {"version", "features", "constraints"}
+        if unknown or not isinstance(data.get("features"), list):
+            raise SchemaError(
+                "A schema", "have version, features and constraints", sorted(unknown) or "no features", "see `likely schema infer`"
+            )
+        features, costs = [], []
+        for item in data["features"]:
+            settings = dict(item)
+            cost = settings.pop("cost", None)
+            features.append(feature_from_dict(settings))
+            costs.append(unit_cost(features[-1]) if cost is None else cost_from_dict(features[-1], cost))
+        constraints = [constraint_from_dict(item) for item in data.get("constraints") or ()]
+        return cls(tuple(features), tuple(constraints), tuple(costs))
+
+    def to_json(self) -> str:
+        """JSON text that `from_json` reads back without loss."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Schema:
+        """The schema in a JSON text."""
+        return cls.from_dict(json.loads(text))
+
+    def to_yaml(self) -> str:
+        """YAML text for people to edit."""
+        return files.to_yaml(self.to_dict())
+
+    def save(self, path: str | Path) -> None:
+        """Write a JSON file (`.json`) or else a YAML file."""
+        text = self.to_json() if Path(path).suffix == ".json" else self.to_yaml()
+        Path(path).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a JSON or YAML file."""
+        return cls.from_dict(files.read_text(path))
+
+
+def _listed(names: Iterable[Name], what: str) -> list[Name]:
+    if isinstance(names, str):
+        raise SchemaError(f"'{what}'", "be a list of names", repr(names), f"write {what}=[{names!r}]")
+    return list(names)
+
+
+def _check_table(X: pd.DataFrame) -> None:
+    if not isinstance(X, pd.DataFrame):
+        raise SchemaError("A table", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=[...])")
+    if X.columns.nlevels > 1:
+        raise SchemaError("The columns of a table", "have one level", f"{X.columns.nlevels} levels", "flatten their names")
+    if len(X) == 0 or len(X.columns) == 0:
+        raise SchemaError("A table", "have rows and columns", f"{len(X)} x {len(X.columns)}", "check how it was read")
+    if not X.columns.is_unique:
+        name = X.columns[X.columns.duplicated()][0]
+        raise SchemaError("The names of columns", "differ", f"{name!r} twice", "rename one", feature=name)
+
+
+def _check_names(X: pd.DataFrame, **settings: Mapping[Name, Any] | None) -> None:
+    for what, named in settings.items():
+        for name in named or ():
+            if name not in X.columns:
+                raise SchemaError(f"'{what}'", "name columns of the table", repr(name), f"it has {list(X.columns)}", feature=name)

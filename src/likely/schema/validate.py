@@ -1,0 +1,122 @@
+"""Does a table fit a schema? Counted, not raised: a report of everything that does not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from likely.errors import SchemaError
+from likely.schema.features import Feature
+from likely.schema.rules import all_satisfied
+from likely.schema.values import Name, Numbers, plain
+
+if TYPE_CHECKING:
+    from likely.schema.constraints import Constraint
+    from likely.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Cells of one feature that do not fit: how many, what is wrong, and the first of them."""
+
+    feature: Name
+    count: int
+    what: str
+    example: str
+
+    def __str__(self) -> str:
+        return f"'{self.feature}': {self.count} {'row' if self.count == 1 else 'rows'} {self.what}, first {self.example}"
+
+
+@dataclass(frozen=True)
+class ValidationReport:
+    """What `schema.validate` found; `ok` if nothing."""
+
+    rows: int
+    problems: tuple[Problem, ...]
+    broken: tuple[tuple[Constraint, int], ...]
+    missing: tuple[Name, ...]
+    extra: tuple[Name, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every cell fits and every row keeps every rule (columns the schema does not name are no fault)."""
+        return not (self.problems or self.broken or self.missing)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        lines = [f"'{name}': the column is missing" for name in self.missing]
+        lines += [str(problem) for problem in self.problems]
+        lines += [f"{count} of {self.rows} rows break the rule: {rule}" for rule, count in self.broken]
+        verdict = f"{self.rows} rows fit the schema" if self.ok else f"{self.rows} rows, {len(lines)} kinds of fault"
+        if self.extra:
+            lines.append(f"not in the schema: {', '.join(repr(name) for name in self.extra)}")
+        return "\n".join([verdict, *("  " + line for line in lines)])
+
+
+def validate(schema: Schema, data: pd.DataFrame) -> ValidationReport:
+    """Everything in `data` that does not fit `schema`."""
+    numbers = np.full((len(data), len(schema.features)), math.nan)
+    problems: list[Problem] = []
+    for j, feature in enumerate(schema.features):
+        if feature.name in data.columns:
+            numbers[:, j], found = _read(feature, data[feature.name])
+            problems += found
+    complete = ~np.isnan(numbers).any(axis=1)
+    nobody = np.full(len(schema.features), math.nan)
+    broken = []
+    for constraint in schema.constraints:
+        if constraint.row_wise and complete.any():
+            kept = all_satisfied(constraint.compile(schema, nobody), numbers[complete])
+            if not kept.all():
+                broken.append((constraint, int((~kept).sum())))
+    return ValidationReport(
+        rows=len(data),
+        problems=tuple(problems),
+        broken=tuple(broken),
+        missing=tuple(name for name in schema.names if name not in data.columns),
+        extra=tuple(name for name in data.columns if name not in schema.names),
+    )
+
+
+def _read(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, list[Problem]]:
+    """The column's doubles, NaN where a cell does not fit, and what does not."""
+    try:
+        numbers, misfits = feature.encode(column), np.zeros(len(column), dtype=bool)
+    except SchemaError:
+        numbers, misfits = _read_values(feature, column)
+    problems = []
+    missing = np.isnan(numbers) & ~misfits
+    known = ~np.isnan(numbers)
+    outside = known.copy()
+    outside[known] = ~feature.region.contains(numbers[known])
+    astray = known & ~outside
+    astray[astray] = ~feature.fits(numbers[astray])
+    for rows, what in (
+        (misfits, "have no value of the feature"),
+        (missing, "are missing (add a code None, or fill them)"),
+        (outside, f"lie outside {feature.describe()}"),
+        (astray, f"lie between the steps of {feature.describe()}"),
+    ):
+        if rows.any():
+            first = plain(column[rows].iloc[0])
+            problems.append(Problem(feature.name, int(rows.sum()), what, repr(first)))
+    return numbers, problems
+
+
+def _read_values(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """Cell by distinct cell, for a column that cannot be read at once."""
+    places, found = pd.factorize(column, use_na_sentinel=False)
+    numbers, misfits = np.full(len(found), math.nan), np.zeros(len(found), dtype=bool)
+    for i, cell in enumerate(found):
+        try:
+            numbers[i] = feature.number(cell)
+        except SchemaError:
+            misfits[i] = True
+    return numbers[places], misfits[places]
