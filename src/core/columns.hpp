@@ -15,7 +15,8 @@ struct Column {
   bool discrete;
   double slope;
   double intercept;
-  std::size_t table;  // where its entries start in Columns::tables
+  std::size_t table;    // where its entries start in Columns::tables
+  std::size_t entries;  // how many there are
 };
 
 class Columns {
@@ -24,11 +25,13 @@ class Columns {
 
   std::size_t size() const { return columns_.size(); }
 
-  // rows: count x features, out: count x size(), both row by row. An unknown (NaN) stays NaN.
+  // rows: count x features, out: count x size(), both row by row. An unknown (NaN) stays NaN. Throws
+  // std::out_of_range for a row that lacks a feature, or a discrete value or code that has no entry.
   void expand(const double* rows, std::size_t count, std::size_t features, double* out, std::size_t threads) const;
 
  private:
-  void expand_piece(const double* rows, std::size_t begin, std::size_t end, std::size_t features, double* out) const;
+  // Whether every value had its entry.
+  bool expand_piece(const double* rows, std::size_t begin, std::size_t end, std::size_t features, double* out) const;
 
   std::vector<Column> columns_;
   std::vector<double> tables_;

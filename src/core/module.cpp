@@ -25,7 +25,8 @@ std::vector<T> to_vector(const Array1<T>& array) {
   return {array.data(), array.data() + array.shape(0)};
 }
 
-Matrix make_matrix(double* data, std::size_t rows, std::size_t columns) {
+Matrix make_matrix(std::size_t rows, std::size_t columns) {
+  auto* data = new double[rows * columns];
   nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
   return Matrix(data, {rows, columns}, owner);
 }
@@ -33,20 +34,20 @@ Matrix make_matrix(double* data, std::size_t rows, std::size_t columns) {
 likely::Columns make_columns(Array1<std::int32_t> feature, Array1<bool> discrete, Array1<double> slope, Array1<double> intercept,
                              Array1<std::int64_t> start, Array1<double> tables) {
   std::vector<likely::Column> columns;
-  for (std::size_t c = 0; c < feature.shape(0); ++c)
-    columns.push_back({feature.data()[c], discrete.data()[c], slope.data()[c], intercept.data()[c],
-                       static_cast<std::size_t>(start.data()[c])});
+  const std::size_t count = feature.shape(0);
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::size_t from = start.data()[c], to = c + 1 < count ? start.data()[c + 1] : tables.shape(0);
+    columns.push_back({feature.data()[c], discrete.data()[c], slope.data()[c], intercept.data()[c], from, to - from});
+  }
   return {std::move(columns), to_vector<double>(tables)};
 }
 
 Matrix expand(const likely::Columns& columns, Rows rows, std::size_t threads) {
   const std::size_t count = rows.shape(0), width = columns.size();
-  auto* out = new double[count * width];
-  {
-    nb::gil_scoped_release free;
-    columns.expand(rows.data(), count, rows.shape(1), out, threads);
-  }
-  return make_matrix(out, count, width);
+  Matrix out = make_matrix(count, width);
+  nb::gil_scoped_release free;
+  columns.expand(rows.data(), count, rows.shape(1), out.data(), threads);
+  return out;
 }
 
 void init_trees(likely::Trees* self, Array1<std::uint8_t> nodes, Array1<std::int32_t> roots, Array1<std::int32_t> output_of,
@@ -60,13 +61,11 @@ void init_trees(likely::Trees* self, Array1<std::uint8_t> nodes, Array1<std::int
 Matrix score_trees(const likely::Trees& trees, Rows rows, Array1<double> base, std::size_t threads) {
   const std::size_t count = rows.shape(0), outputs = trees.outputs();
   if (base.shape(0) != outputs) throw std::invalid_argument("base must have one entry per output");
-  auto* out = new double[count * outputs];
-  {
-    nb::gil_scoped_release free;
-    for (std::size_t r = 0; r < count; ++r) std::copy_n(base.data(), outputs, out + r * outputs);
-    trees.add(rows.data(), count, rows.shape(1), out, threads);
-  }
-  return make_matrix(out, count, outputs);
+  Matrix out = make_matrix(count, outputs);
+  nb::gil_scoped_release free;
+  for (std::size_t r = 0; r < count; ++r) std::copy_n(base.data(), outputs, out.data() + r * outputs);
+  trees.add(rows.data(), count, rows.shape(1), out.data(), threads);
+  return out;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <stdexcept>
 
 #include "parallel.hpp"
 
@@ -25,6 +26,7 @@ Trees::Trees(std::vector<Node> nodes, std::vector<std::int32_t> roots, std::vect
   std::vector<int> known(nodes_.size(), -1);
   for (std::int32_t root : roots_) depths_.push_back(depth_below(root, known));
   constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const Node& node : nodes_) last_feature_ = std::max(last_feature_, node.feature);
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     if (nodes_[i].feature < 0) nodes_[i] = {-inf, inf, 0, static_cast<std::int32_t>(i), nodes_[i].inside, 0};
 }
@@ -50,6 +52,8 @@ int Trees::depth_below(std::int32_t node, std::vector<int>& known) const {
 }
 
 void Trees::add(const double* rows, std::size_t count, std::size_t features, double* out, std::size_t threads) const {
+  if (static_cast<std::size_t>(last_feature_) >= features)
+    throw std::out_of_range("rows must have a value of every feature that the model reads");
   parallel_for(count, kBlock, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t at = begin; at < end; at += kBlock) add_piece(rows, at, std::min(end, at + kBlock), features, out);
   });

@@ -27,7 +27,8 @@ class Trees {
 
   std::size_t outputs() const { return outputs_; }
 
-  // out[r, :] += the sum of the trees' leaf values, tree by tree in order (so that the sum has one rounding).
+  // out[r, :] += the sum of the trees' leaf values, tree by tree in order (so that the sum has one rounding). Throws
+  // std::out_of_range for rows that lack a feature.
   void add(const double* rows, std::size_t count, std::size_t features, double* out, std::size_t threads) const;
 
  private:
@@ -40,6 +41,7 @@ class Trees {
   std::vector<int> depths_;
   std::vector<double> values_;
   std::size_t outputs_;
+  std::int32_t last_feature_ = 0;
 };
 
 }  // namespace likely

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 
 namespace likely {
 
@@ -11,7 +10,7 @@ inline constexpr double kCodeUnit = 0x1p1000;
 
 inline bool is_code(double x) { return x < -kLargest; }
 
-// The k of the k-th special code.
-inline std::size_t code_index(double x) { return static_cast<std::size_t>(std::llround(-x / kCodeUnit)) - 1; }
+// The k of the k-th special code, as a double.
+inline double code_place(double x) { return std::round(-x / kCodeUnit) - 1; }
 
 }  // namespace likely

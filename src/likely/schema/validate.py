@@ -50,6 +50,17 @@ class ValidationReport:
     def __bool__(self) -> bool:
         return self.ok
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {
+            "ok": self.ok,
+            "rows": self.rows,
+            "problems": [vars(problem) for problem in self.problems],
+            "broken": [{"rule": str(rule), "rows": count} for rule, count in self.broken],
+            "missing": list(self.missing),
+            "extra": list(self.extra),
+        }
+
     def __str__(self) -> str:
         lines = [f"'{name}': the column is missing" for name in self.missing]
         lines += [str(problem) for problem in self.problems]

@@ -1,0 +1,102 @@
+"""The import arrows: who may know whom. And what importing `likely` costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import likely
+
+PACKAGE = Path(likely.__file__).parent
+#: room -> rooms it may import
+ARROWS = {
+    "errors": set(),
+    "schema": {"errors"},
+    "predictor": {"errors", "schema", "_core"},
+    "cli": {"errors", "schema", "predictor"},
+    "__main__": {"cli"},
+    "__init__": {"errors", "schema"},
+}
+EXTRAS = {
+    "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "pyomo", "highspy", "matplotlib", "starlette", "uvicorn",
+    "dask", "ray",
+}  # fmt: skip
+#: optional package -> the one file that imports it
+IMPORTERS = {
+    "torch": "predictor/torch.py",
+    "onnx": "predictor/onnx.py",
+    "xgboost": "predictor/xgboost.py",
+    "lightgbm": "predictor/lightgbm.py",
+}
+
+
+def source_files() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    """Absolute names of all modules that a file imports, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(str(node.module))
+            found |= {f"{node.module}.{alias.name}" for alias in node.names if node.module == "likely"}
+    return found
+
+
+@pytest.mark.parametrize("path", source_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_arrows(path: Path) -> None:
+    room = room_of(path)
+    known = {name.split(".")[1] for name in imports_of(path) if name.startswith("likely.")}
+    strangers = known - ARROWS[room] - {room}
+    assert not strangers, f"{room} may not import {strangers}"
+
+
+@pytest.mark.parametrize("path", source_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_each_optional_package_has_one_importer(path: Path) -> None:
+    optional = {name.split(".")[0] for name in imports_of(path)} & EXTRAS
+    for package in optional:
+        assert str(path.relative_to(PACKAGE)).startswith(IMPORTERS[package].removesuffix(".py"))
+
+
+def test_exported_names() -> None:
+    assert likely.__all__ == sorted(likely.__all__)
+    for name in likely.__all__:
+        assert getattr(likely, name) is not None
+    public = {name for name in vars(likely) if not name.startswith("_")} - {"errors", "schema", "cli", "import_module", "Any"}
+    assert public <= set(likely.__all__)
+
+
+def in_new_process(code: str) -> str:
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.strip()
+
+
+def test_import_brings_no_extra_and_no_sklearn() -> None:
+    loaded = in_new_process("import sys, likely; print(' '.join(sys.modules))").split()
+    roots = {name.partition(".")[0] for name in loaded}
+    assert not roots & (EXTRAS | {"sklearn", "scipy", "joblib"})
+
+
+def test_import_adds_little() -> None:
+    """At most 0.2 s on top of numpy and pandas: the best of five, because the machine is shared."""
+    code = "import time, numpy, pandas; t = time.perf_counter(); import likely; print(time.perf_counter() - t)"
+    assert min(float(in_new_process(code)) for _ in range(5)) < 0.2
+
+
+def test_version() -> None:
+    assert likely.__version__.count(".") == 2
+    with pytest.raises(AttributeError, match="nothing_of_that_name"):
+        _ = likely.nothing_of_that_name
