@@ -1,4 +1,6 @@
-"""Inputs of a model in the user's words: for networks and boosters that come without their preprocessing.
+"""Inputs of a model in the user's words, for networks and boosters that come without their preprocessing.
+
+One item per input, in the order in which the model takes them:
 
     encoder = [Scaled("age", shift=17, scale=73), *one_hot_of(schema, "job"), Raw("amount"), Rank("school")]
     likely.predictor.read(network, schema, encoder=encoder)
@@ -6,12 +8,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from likely.errors import PredictorError
-from likely.predictor.wires import Inputs, Step, Wire, one_hot, ordinal
+from likely.predictor.wires import Inputs, Step, Wire, refuse_numbers
 from likely.schema import Schema
 from likely.schema.values import Name, Value, plain
 
@@ -35,9 +38,16 @@ class Scaled:
     shift: float = 0.0
     scale: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.shift) and math.isfinite(self.scale)) or self.scale == 0:
+            raise PredictorError(
+                f"A Scaled of feature {self.feature!r}", "have a finite shift and a finite scale other than 0",
+                f"shift={self.shift}, scale={self.scale}", "use scale=1 for a constant column", feature=self.feature,
+            )  # fmt: skip
+
     def wire(self, raw: Wire) -> Wire:
         """The input, from the feature's own column."""
-        return raw.then(Step("subtract", self.shift), Step("divide", self.scale), by="Scaled")
+        return raw.then(Step("subtract", float(self.shift)), Step("divide", float(self.scale)), by="Scaled")
 
 
 @dataclass(frozen=True)
@@ -49,14 +59,12 @@ class Indicator:
 
     def wire(self, raw: Wire) -> Wire:
         """The input, from the feature's own column."""
-        if plain(self.value) not in raw.atoms:
-            raise PredictorError(
-                f"An Indicator of feature {self.feature!r}", "name one of its values", repr(self.value), f"it has {list(raw.atoms)}",
-                feature=self.feature,
-            )  # fmt: skip
-        if raw.numeric:  # a code of a mixed feature
-            return replace(raw, atoms=tuple(float(atom == self.value) for atom in raw.atoms), constant=0.0)
-        return one_hot(raw, [self.value], "Indicator")[0]
+        value, known = plain(self.value), [plain(atom) for atom in raw.atoms]
+        if value not in known:
+            hint = f"it has {known}" if known else "it has only numbers; use Raw or Scaled"
+            thing = f"An Indicator of feature {self.feature!r}"
+            raise PredictorError(thing, "name one of its values", repr(self.value), hint, feature=self.feature)
+        return raw.coded([atom == value for atom in known])
 
 
 @dataclass(frozen=True)
@@ -67,14 +75,18 @@ class Rank:
 
     def wire(self, raw: Wire) -> Wire:
         """The input, from the feature's own column."""
-        return ordinal(raw, lambda atom: float(raw.atoms.index(atom)), "Rank")
+        refuse_numbers(raw, "Rank")
+        return raw.coded(range(len(raw.atoms)))
 
 
 Encoding: TypeAlias = Raw | Scaled | Indicator | Rank
 
 
 def one_hot_of(schema: Schema, feature: Name) -> list[Indicator]:
-    """One `Indicator` per value of a feature, in the order of its values."""
+    """One `Indicator` per value of a feature (of a mixed one: per code), in the order of its values."""
+    if not schema[feature].atoms:
+        thing = f"Feature {feature!r}"
+        raise PredictorError(thing, "have values to be one-hot", "a numeric feature", "use Raw or Scaled", feature=feature)
     return [Indicator(feature, value) for value in schema[feature].atoms]
 
 
@@ -84,6 +96,8 @@ def encoded(schema: Schema, encodings: Sequence[Encoding]) -> Inputs:
     wires = []
     for item in encodings:
         if not isinstance(item, Raw | Scaled | Indicator | Rank):
-            raise PredictorError("An encoder", "be a transformer or a list of encodings", repr(item), "use Raw, Scaled, Indicator, Rank")
+            raise PredictorError(
+                "An encoder", "be a transformer or a list of encodings", repr(item), "use Raw, Scaled, Indicator and Rank"
+            )
         wires.append(item.wire(raw.wires[schema.index(item.feature)]))
     return Inputs(schema, tuple(wires))

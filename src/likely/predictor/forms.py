@@ -8,7 +8,8 @@ feature; `TreeEnsemble` tests the features themselves.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -52,11 +53,14 @@ class Form(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(plain(label) for label in self.classes))
         wanted = (self.outputs if self.link.one_score_per_class else 2) if self.link.classifies else 0
+        thing = f"A {self.form} form with {self.outputs} outputs and link '{self.link.kind}'"
+        if self.link.classifies and not self.link.one_score_per_class and self.outputs != 1:
+            raise PredictorError(thing, "have one output", self.outputs, "use a link with one score per class")
         if len(self.classes) != wanted:
-            raise PredictorError(
-                f"A {self.form} form with {self.outputs} outputs and link '{self.link.kind}'", f"have {wanted} classes",
-                list(self.classes), "give classes=[...] in the order of the outputs",
-            )  # fmt: skip
+            hint = "give classes=[...] in the order of the outputs"
+            raise PredictorError(thing, f"have {wanted} classes", list(self.classes), hint)
+        if len(set(self.classes)) < wanted:
+            raise PredictorError(thing, "have different classes", list(self.classes), "rename one")
 
     @property
     @abstractmethod
@@ -65,10 +69,10 @@ class Form(ABC):
 
     @abstractmethod
     def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        """n x outputs scores of n rows of doubles (`schema.encode(X)`). threads = 0: all cores."""
+        """Scores, n x outputs, of n rows of doubles (`schema.encode(X)`). threads = 0: all cores."""
 
     def probabilities(self, rows: Numbers) -> Numbers:
-        """n x classes probabilities."""
+        """Probabilities, n x classes."""
         return self.link.probabilities(self.score(rows))
 
     def predict(self, rows: Numbers) -> NDArray[Any]:
@@ -95,10 +99,21 @@ class Form(ABC):
 
 def _complete(rows: Numbers) -> Numbers:
     rows = np.ascontiguousarray(rows, dtype=np.float64)
+    if rows.ndim != 2:
+        raise PredictorError("Rows to score", "be an array of rows x features", f"shape {rows.shape}", "use schema.encode(X)")
     if np.isnan(rows).any():
         j = int(np.argmax(np.isnan(rows).any(axis=0)))
         raise PredictorError("Rows to score", "be complete", f"an unknown value of feature number {j}", "fill it in", feature=j)
     return rows
+
+
+@contextmanager
+def _refusing(rows: Numbers) -> Iterator[None]:
+    """The core's complaint about rows that are not of the form's schema, in our words."""
+    try:
+        yield
+    except IndexError as error:
+        raise PredictorError("Rows to score", "be of the form's schema", f"shape {rows.shape}", f"{error}") from None
 
 
 def _frozen(array: Any, dtype: Any = np.float64) -> NDArray[Any]:
@@ -127,8 +142,10 @@ class _Columns(Form):
         )
 
     def inputs(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        """n x columns: what the model reads."""
-        return self._expander.expand(_complete(rows), threads)
+        """What the model reads, n x columns."""
+        rows = _complete(rows)
+        with _refusing(rows):
+            return self._expander.expand(rows, threads)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_expander"}
@@ -136,9 +153,8 @@ class _Columns(Form):
 
 def _check_layer(weights: NDArray[Any], bias: NDArray[Any], width: int) -> None:
     if weights.ndim != 2 or weights.shape[1] != width or bias.shape != weights.shape[:1]:
-        raise PredictorError(
-            "A layer", f"have weights outputs x {width} and one bias per output", f"{weights.shape} and {bias.shape}", "transpose them"
-        )
+        got = f"shapes {weights.shape} and {bias.shape}"
+        raise PredictorError("A layer", f"have weights outputs x {width} and one bias per output", got, "transpose them")
     if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
         raise PredictorError("A layer", "have finite weights", "NaN or infinity", "train the model again")
 
@@ -206,9 +222,7 @@ class ReluNetwork(_Columns):
 
 #: A test "low <= x[feature] <= high", then on to `inside` or `outside`; a leaf has feature -1, and `inside` says where
 #: its values start. Nodes may share successors: a test for a union of intervals is a chain. The layout is the core's.
-NODE = np.dtype(
-    [("low", "f8"), ("high", "f8"), ("feature", "i4"), ("inside", "i4"), ("outside", "i4"), ("unused", "i4")]
-)
+NODE = np.dtype([("low", "f8"), ("high", "f8"), ("feature", "i4"), ("inside", "i4"), ("outside", "i4"), ("unused", "i4")])
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +243,8 @@ class TreeEnsemble(Form):
     average: bool = False
 
     def __post_init__(self) -> None:
-        for name, dtype in (("nodes", NODE), ("roots", np.int32), ("output_of", np.int32), ("values", np.float64), ("base", np.float64)):
+        dtypes = {"nodes": NODE, "roots": np.int32, "output_of": np.int32, "values": np.float64, "base": np.float64}
+        for name, dtype in dtypes.items():
             object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
         self._check_nodes()
         super().__post_init__()
@@ -238,12 +253,14 @@ class TreeEnsemble(Form):
         count = len(self.nodes)
         inner = self.nodes["feature"] >= 0
         successors = np.concatenate([self.nodes["inside"][inner], self.nodes["outside"][inner], self.roots])
-        if count == 0 or successors.size and not (0 <= successors.min() and successors.max() < count):
+        if count == 0 or not _within(successors, 0, count):
             raise PredictorError("The nodes of trees", "lead to nodes", "a node that is not there", "renumber them")
-        starts = self.nodes["inside"][~inner]
-        if starts.size and not (0 <= starts.min() and starts.max() < len(self.values)):
+        if len(self.output_of) != len(self.roots) or not _within(self.output_of, -1, self.outputs):
+            raise PredictorError("Each tree", "have an output to add to, or -1", self.output_of.tolist(), "give one per root")
+        width = self.outputs if (self.output_of < 0).any() else 1
+        if not _within(self.nodes["inside"][~inner], 0, len(self.values) - width + 1):
             raise PredictorError("The leaves of trees", "have values", "a leaf without", "give each a start in values")
-        if not np.isfinite(self.values).all():
+        if not (np.isfinite(self.values).all() and np.isfinite(self.base).all()):
             raise PredictorError("The leaves of trees", "have finite values", "NaN or infinity", "train the model again")
 
     @property
@@ -255,7 +272,9 @@ class TreeEnsemble(Form):
         return _core.Trees(self.nodes.view(np.uint8), self.roots, self.output_of, self.values, self.outputs)
 
     def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        scores = self._trees.score(_complete(rows), self.base, threads)
+        rows = _complete(rows)
+        with _refusing(rows):
+            scores = self._trees.score(rows, self.base, threads)
         return scores / len(self.roots) if self.average else scores
 
     def _parts(self) -> dict[str, Any]:
@@ -266,6 +285,11 @@ class TreeEnsemble(Form):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_trees"}
+
+
+def _within(numbers: NDArray[Any], low: int, high: int) -> bool:
+    """Whether all numbers are at least `low` and below `high`."""
+    return bool((numbers >= low).all() and (numbers < high).all())
 
 
 def _end(x: float) -> float | str:
@@ -281,16 +305,22 @@ def _read_nodes(data: Mapping[str, Sequence[Any]]) -> NDArray[np.void]:
 
 
 def form_from_dict(data: Mapping[str, Any]) -> Form:
-    """The form that `Form.to_dict` described."""
+    """The form that `Form.to_dict` described; refuses an unknown kind, and parts that are missing or not known."""
     found = dict(data)
     kind = found.pop("form", None)
-    found["link"], found["classes"] = Link(**found["link"]), tuple(found["classes"])
-    if "columns" in found:
-        found["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in found["columns"])
-    if kind == "linear":
-        return Linear(**found)
-    if kind == "relu_network":
-        return ReluNetwork(**{**found, "layers": tuple((layer["weights"], layer["bias"]) for layer in found["layers"])})
-    if kind == "tree_ensemble":
-        return TreeEnsemble(**{**found, "nodes": _read_nodes(found["nodes"])})
-    raise PredictorError("A form", "have a known kind", repr(kind), "use linear, relu_network or tree_ensemble")
+    if kind not in _FORMS:
+        raise PredictorError("A form", "have a known kind", repr(kind), f"use {', '.join(_FORMS)}")
+    try:
+        found["link"], found["classes"] = Link(**found["link"]), tuple(found["classes"])
+        if "columns" in found:
+            found["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in found["columns"])
+        if "layers" in found:
+            found["layers"] = tuple((layer["weights"], layer["bias"]) for layer in found["layers"])
+        if "nodes" in found:
+            found["nodes"] = _read_nodes(found["nodes"])
+        return _FORMS[kind](**found)
+    except (KeyError, TypeError) as error:
+        raise PredictorError(f"A {kind} form", "have all its parts and no others", str(error), "write it with to_dict") from None
+
+
+_FORMS: dict[str, type[Form]] = {form.form: form for form in (Linear, ReluNetwork, TreeEnsemble)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,8 @@ class Link:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise PredictorError("A link", "have a known kind", repr(self.kind), f"use one of {', '.join(KINDS)}")
+        if not 0 < self.scale < math.inf:
+            raise PredictorError("The scale of a link", "be a positive number", self.scale, "leave it out for 1")
 
     @property
     def classifies(self) -> bool:
@@ -61,7 +64,7 @@ class Link:
         return self.kind not in ("identity", "exponential", "sign", "argmax")
 
     def probabilities(self, scores: Numbers) -> Numbers:
-        """n x classes probabilities."""
+        """Probabilities, n x classes."""
         if self.kind in ("logistic", "huber"):
             upper = expit(self.scale * scores[:, 0]) if self.kind == "logistic" else (np.clip(scores[:, 0], -1, 1) + 1) / 2
             return np.stack([1 - upper, upper], axis=1)
@@ -80,9 +83,8 @@ class Link:
         if not self.classifies:
             raise PredictorError("A model", "have classes", f"link '{self.kind}' of a regressor", "use its scores")
         if self.one_score_per_class:
-            return np.argmax(scores, axis=1)
-        chosen = scores[:, 0] >= 0 if self.tie else scores[:, 0] > 0
-        return chosen.astype(np.intp)
+            return np.asarray(np.argmax(scores, axis=1), dtype=np.intp)
+        return np.asarray(scores[:, 0] >= 0 if self.tie else scores[:, 0] > 0, dtype=np.intp)
 
     def predict(self, scores: Numbers) -> Numbers:
         """A regressor's predictions."""

@@ -18,11 +18,11 @@ A class is named by its top-level package and its own name, and found for subcla
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from likely.errors import UnsupportedModelError
+from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.forms import Form
 from likely.predictor.wires import Inputs
 from likely.schema.values import Numbers
@@ -55,6 +55,8 @@ _transformers: dict[Key, TransformerReader] = {}
 
 def _key(name: str) -> Key:
     package, _, rest = name.partition(".")
+    if not package or not rest:
+        raise PredictorError("The name of a class", "be 'package.Class'", repr(name), "write 'mypackage.MyModel'")
     return package, rest.rpartition(".")[2]
 
 
@@ -64,16 +66,25 @@ def register(name: str, reader: Reader) -> None:
 
 
 def register_transformer(name: str, reader: TransformerReader) -> None:
-    """Teach pipelines a class of transformers, named "package.Class"."""
+    """Teach pipelines and `encoder=` a class of transformers, named "package.Class"."""
     _transformers[_key(name)] = reader
 
 
 def _keys_of(thing: Any) -> list[Key]:
-    keys = [(cls.__module__.partition(".")[0], cls.__qualname__) for cls in type(thing).__mro__]
+    """The keys of a thing's class and its bases, nearest first; the readers of their frameworks are there afterwards."""
+    keys = [(_package(cls), cls.__name__) for cls in type(thing).__mro__]
     for package, _ in keys:
         if package in _FRAMEWORKS:
+            own, own_transformers = dict(_readers), dict(_transformers)
             importlib.import_module(_FRAMEWORKS[package])
+            # What a user registered before our readers came is the newer one to the user.
+            _readers.update(own)
+            _transformers.update(own_transformers)
     return keys
+
+
+def _package(cls: type) -> str:
+    return cls.__module__.partition(".")[0]
 
 
 def reader_of(model: Any) -> Reader:
@@ -81,7 +92,7 @@ def reader_of(model: Any) -> Reader:
     for key in _keys_of(model):
         if key in _readers:
             return _readers[key]
-    raise _unsupported(model, "A model", _readers, "register")
+    raise _unsupported(model, "model", _readers, "register({name!r}, Reader(read, score))")
 
 
 def transformer_reader_of(transformer: Any) -> TransformerReader:
@@ -89,13 +100,17 @@ def transformer_reader_of(transformer: Any) -> TransformerReader:
     for key in _keys_of(transformer):
         if key in _transformers:
             return _transformers[key]
-    raise _unsupported(transformer, "A transformer", _transformers, "register_transformer")
+    raise _unsupported(transformer, "transformer", _transformers, "register_transformer({name!r}, read)")
 
 
-def _unsupported(thing: Any, what: str, table: dict[Key, Any], verb: str) -> UnsupportedModelError:
-    package = type(thing).__module__.partition(".")[0]
-    known = sorted(name for owner, name in table if owner == package) or sorted({owner for owner, _ in table} | set(_FRAMEWORKS))
-    return UnsupportedModelError(
-        what, "be of a class that has a reader", f"{package}.{type(thing).__qualname__}",
-        f"there are readers of {', '.join(known)}; teach it with likely.predictor.{verb}",
-    )  # fmt: skip
+def _unsupported(thing: Any, what: str, table: Mapping[Key, Any], call: str) -> UnsupportedModelError:
+    if isinstance(thing, type):
+        got = f"the class {thing.__name__} itself"
+        return UnsupportedModelError(f"A {what}", "be a fitted object", got, "pass an instance that was fitted")
+    package = _package(type(thing))
+    name = f"{package}.{type(thing).__name__}"
+    known = ", ".join(sorted(cls for owner, cls in table if owner == package))
+    packages = ", ".join(sorted({owner for owner, _ in table} | set(_FRAMEWORKS)))
+    there_are = f"{package} {what}s with a reader are {known}" if known else f"there are readers for {packages}"
+    teach = f"teach it with likely.predictor.{call.format(name=name)}"
+    return UnsupportedModelError(f"A {what}", "be of a class that has a reader", name, f"{there_are}; {teach}")

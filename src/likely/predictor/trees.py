@@ -4,6 +4,10 @@ A framework's split asks "is input w at most t?" (or below t; or is its category
 one feature, so the answer is a set of that feature's values: an interval of its numbers, whose end is found exactly
 (`Wire.cut`), and a set of its discrete values or codes. That set, as few intervals as possible of the feature's
 doubles, is the node's test; a union of several is a chain of nodes.
+
+How the set is found: the feature's doubles are laid out in ascending *pieces* - each discrete value or code, and the
+numbers between the places where the answer may change. On a piece all answers are alike, so one double of it is put
+to the framework's own question; neighbours that answer alike are joined. All nodes of an input are done at once.
 """
 
 from __future__ import annotations
@@ -20,8 +24,8 @@ from likely.errors import PredictorError
 from likely.predictor.forms import NODE, TreeEnsemble
 from likely.predictor.links import Link
 from likely.predictor.wires import Inputs, Wire
-from likely.schema.region import Region, above, below
-from likely.schema.values import LARGEST, Numbers, Value
+from likely.schema.region import above, below
+from likely.schema.values import LARGEST, Numbers, Value, code_number
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,10 @@ class Splits:
     """All nodes of all trees of a model, in the framework's own terms.
 
     `wire[i]` is the input that node i tests, or -1 for a leaf. A value goes to `left[i]` if it is at most
-    `threshold[i]` (below it, if `strict`), or, where `categories` has node i, if its category is in that set; a
-    missing value goes left where `missing_left[i]`, and right elsewhere. Numbers within `hole` count as missing at
-    the nodes in `with_hole` (all of them, if that is None). `value` has a row per node; only the leaves' are used.
+    `threshold[i]` (below it, if `strict`), or, where `categories` has node i, if its category is in that set (the
+    category of a number is its whole part); a missing value goes left where `missing_left[i]`, and right elsewhere.
+    Numbers within `hole` count as missing at the nodes in `with_hole` (all of them, if that is None). `value` has a
+    row per node; only the leaves' are used.
     """
 
     wire: NDArray[np.int32]
@@ -64,14 +69,24 @@ def tree_ensemble(
     for w in np.unique(splits.wire[splits.wire >= 0]):
         nodes.translate(int(w), by)
     return TreeEnsemble(
-        link, tuple(classes), nodes.finished(), np.asarray(roots), np.asarray(output_of), splits.value.ravel(), np.asarray(base), average
+        link,
+        tuple(classes),
+        nodes.finished(),
+        np.asarray(roots),
+        np.asarray(output_of),
+        splits.value.ravel(),
+        np.asarray(base),
+        average,
     )
 
 
 def _refuse_bad_inputs(inputs: Inputs, splits: Splits, by: str) -> None:
     if splits.wire.size and splits.wire.max() >= len(inputs):
         raise PredictorError(
-            f"A {by}", f"be given at least {int(splits.wire.max()) + 1} inputs", len(inputs), "give encoder= what makes its inputs"
+            f"A {by}",
+            f"be given at least {int(splits.wire.max()) + 1} inputs",
+            len(inputs),
+            "give encoder= what makes its inputs",
         )
 
 
@@ -81,120 +96,143 @@ class _Nodes:
     def __init__(self, inputs: Inputs, splits: Splits) -> None:
         self.inputs, self.splits = inputs, splits
         self.nodes = np.zeros(len(splits.wire), dtype=NODE)
-        self.extra: list[tuple[float, float, int, int, int, int]] = []
         self.nodes["feature"] = -1
         self.nodes["inside"] = np.arange(len(splits.wire)) * splits.value.shape[1]
+        self.extra: list[NDArray[np.void]] = []
+        self.size = len(self.nodes)
 
     def translate(self, w: int, by: str) -> None:
         """All nodes that test input w."""
         wire, splits = self.inputs.wires[w], self.splits
         at = np.flatnonzero(splits.wire == w)
-        self.nodes["feature"][at] = wire.feature
         atoms = np.array(wire.numbers(by))
-        by_set = np.array([i in splits.categories for i in at], dtype=bool) if splits.categories else np.zeros(len(at), dtype=bool)
-        self._by_threshold(wire, atoms, at[~by_set])
-        for i in at[by_set]:
-            assert splits.categories is not None
-            self._set(int(i), wire, _in_set(wire, atoms, splits.categories[int(i)], bool(splits.missing_left[i])))
+        by_set = np.isin(at, list(splits.categories or ()))
+        if by_set.any():
+            self._by_set(wire, atoms, at[by_set])
+        if not by_set.all():
+            self._by_threshold(wire, atoms, at[~by_set])
 
     def _by_threshold(self, wire: Wire, atoms: Numbers, at: NDArray[np.intp]) -> None:
         splits = self.splits
-        if at.size == 0:
-            return
         holed = np.full(len(at), splits.hole is not None)
         if splits.with_hole is not None:
             holed &= splits.with_hole[at]
-        if wire.numeric and atoms.size == 0 and not holed.any() and wire.constant is None:
-            self._set_intervals(at, wire, splits.threshold[at])
+        if wire.numeric and atoms.size == 0 and wire.constant is None and not holed.any():
+            self._test_numbers(wire, at)
             return
-        keys = np.stack([splits.threshold[at], splits.missing_left[at].astype(float), holed.astype(float)], axis=1)
-        unique, inverse = np.unique(keys, axis=0, return_inverse=True)
-        for u, (threshold, missing_left, hole) in enumerate(unique):
-            left = _below(wire, atoms, threshold, bool(missing_left), splits.hole if hole else None, splits.strict)
-            for i in at[inverse.ravel() == u]:
-                self._set(int(i), wire, left)
+        thresholds, place = np.unique(splits.threshold[at], return_inverse=True)
+        keys, which = np.unique(4 * place + 2 * splits.missing_left[at] + holed, return_inverse=True)
+        threshold, missing_left, holed = thresholds[keys // 4][:, None], (keys & 2 > 0)[:, None], (keys & 1 > 0)[:, None]
+        breaks = [_last_before(wire, threshold[:, 0], strict=splits.strict)]
+        if splits.hole is not None:
+            first, last = np.array(splits.hole)[:, None]
+            breaks += [_last_before(wire, first, strict=True), _last_before(wire, last, strict=False)]
+        pieces = _pieces(wire, atoms, breaks)
+        low, high = splits.hole or (math.inf, -math.inf)
+        gone = np.isnan(pieces.reads) | (holed & (pieces.reads >= low) & (pieces.reads <= high))
+        small = pieces.reads < threshold if splits.strict else pieces.reads <= threshold
+        self._test(at, wire, which, _runs(pieces, np.where(gone, missing_left, small)))
 
-    def _set_intervals(self, at: NDArray[np.intp], wire: Wire, thresholds: Numbers) -> None:
-        """Many nodes at once, for a feature of numbers only: left is one side of the cut."""
-        unique, inverse = np.unique(thresholds, return_inverse=True)
-        ends = wire.cut(unique, strict=self.splits.strict)[inverse.ravel()]
+    def _by_set(self, wire: Wire, atoms: Numbers, at: NDArray[np.intp]) -> None:
+        assert self.splits.categories is not None
+        sets = [self.splits.categories[int(i)] for i in at]
+        chosen = np.array([member for members in sets for member in members], dtype=np.float64)
+        known, column = np.unique(chosen, return_inverse=True)
+        holds = np.zeros((len(sets), len(known) + 1), dtype=bool)  # the last column is of what no set holds
+        holds[np.repeat(np.arange(len(sets)), [len(members) for members in sets]), column] = True
+        # The whole part of a number is m from m up to m + 1, but 0 from above -1.
+        ends = np.unique(np.concatenate([np.where(known == 0, above(-1.0), known), known + 1]))
+        pieces = _pieces(wire, atoms, list(_last_before(wire, ends, strict=True)[:, None]))
+        whole = np.trunc(pieces.reads[0])
+        left = holds[:, [int(np.argmax(known == m)) if m in known else -1 for m in whole]]
+        left = np.where(np.isnan(whole), self.splits.missing_left[at][:, None], left)
+        self._test(at, wire, np.arange(len(at)), _runs(pieces, left))
+
+    def _test_numbers(self, wire: Wire, at: NDArray[np.intp]) -> None:
+        """The tests of a feature of numbers only: left is one side of the cut."""
+        ends = wire.cut(self.splits.threshold[at], strict=self.splits.strict)
+        self.nodes["feature"][at] = wire.feature
         self.nodes["low"][at] = -math.inf if wire.rising else ends
         self.nodes["high"][at] = ends if wire.rising else math.inf
         self.nodes["inside"][at], self.nodes["outside"][at] = self.splits.left[at], self.splits.right[at]
 
-    def _set(self, i: int, wire: Wire, left: Region) -> None:
-        """One node: inside the region it goes left, elsewhere right; whichever takes fewer intervals is tested."""
-        first, second = int(self.splits.left[i]), int(self.splits.right[i])
-        feature = self.inputs.schema.features[wire.feature]
-        intervals, others = _between_atoms(feature.region, left), _between_atoms(feature.region, feature.region - left)
-        if len(others) < len(intervals):
-            intervals, first, second = others, second, first
-        intervals = intervals or ((math.inf, -math.inf),)
-        last = second
-        for low, high in reversed(intervals[1:]):
-            self.extra.append((low, high, wire.feature, first, last, 0))
-            last = len(self.nodes) + len(self.extra) - 1
-        self.nodes[i] = (*intervals[0], wire.feature, first, last, 0)
+    def _test(self, at: NDArray[np.intp], wire: Wire, which: NDArray[np.intp], runs: _Runs) -> None:
+        """Node at[i] tests the intervals of row which[i], one after the other: a chain where they are several."""
+        left, right, of_left = self.splits.left[at], self.splits.right[at], runs.of_left[which]
+        count = runs.count[which]
+        owner = np.repeat(np.arange(len(at)), count)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+        source = (np.cumsum(runs.count) - runs.count)[which][owner] + place
+        later = place > 0
+        chain = np.zeros(len(owner), dtype=NODE)
+        chain["low"], chain["high"], chain["feature"] = runs.low[source], runs.high[source], wire.feature
+        chain["inside"] = np.where(of_left, left, right)[owner]
+        last = place == count[owner] - 1
+        chain["outside"] = np.where(last, np.where(of_left, right, left)[owner], self.size + np.cumsum(later))
+        self.nodes[at] = chain[~later]
+        self.extra.append(chain[later])
+        self.size += len(self.extra[-1])
 
     def finished(self) -> NDArray[np.void]:
-        return np.concatenate([self.nodes, np.array(self.extra, dtype=NODE)])
+        return np.concatenate([self.nodes, *self.extra])
 
 
-def _below(
-    wire: Wire, atoms: Numbers, threshold: float, missing_left: bool, hole: tuple[float, float] | None, strict: bool
-) -> Region:
-    """The feature's doubles that go left at a threshold."""
-    gone = np.isnan(atoms)
-    if hole is not None:
-        gone |= (atoms >= hole[0]) & (atoms <= hole[1])
-    with np.errstate(invalid="ignore"):
-        small = atoms < threshold if strict else atoms <= threshold
-    left = _atoms_region(wire, np.where(gone, missing_left, small))
-    if not wire.numeric:
-        return left
-    numbers = _numbers_upto(wire, threshold, strict)
-    if hole is not None:
-        missing = _numbers_upto(wire, hole[1], False) - _numbers_upto(wire, hole[0], True)
-        numbers = numbers | missing if missing_left else numbers - missing
-    return left | numbers
+def _last_before(wire: Wire, thresholds: Numbers, *, strict: bool) -> Numbers:
+    """The number after which the answer to "at most t?" (or "below t?") changes; below -LARGEST if it never does."""
+    if not wire.numeric or wire.constant is not None:
+        return np.full(len(thresholds), LARGEST)
+    ends = wire.cut(thresholds, strict=strict)
+    return np.clip(ends if wire.rising else np.nextafter(ends, -np.inf), below(-LARGEST), LARGEST)
 
 
-def _numbers_upto(wire: Wire, threshold: float, strict: bool) -> Region:
-    if wire.constant is not None:
-        passes = wire.constant < threshold if strict else wire.constant <= threshold
-        return Region.between(-LARGEST, LARGEST) if passes else Region(())
-    end = float(wire.cut(np.array([threshold]), strict=strict)[0])
-    return Region.between(-LARGEST, end) if wire.rising else Region.between(end, LARGEST)
+@dataclass(frozen=True)
+class _Pieces:
+    """A feature's doubles in ascending pieces [low, high], and what the model reads there; a row per test, or one for all."""
+
+    low: Numbers
+    high: Numbers
+    reads: Numbers
 
 
-def _in_set(wire: Wire, atoms: Numbers, members: frozenset[float], missing_left: bool) -> Region:
-    """The feature's doubles whose category is in a set; numbers of the feature are categories themselves."""
-    left = _atoms_region(wire, np.array([missing_left if math.isnan(a) else a in members for a in atoms], dtype=bool))
-    if not wire.numeric:
-        return left
-    found = left
-    for member in sorted(members):
-        found = found | (_numbers_upto(wire, above(member + 1) - 1, True) - _numbers_upto(wire, member, True))
-    return found
+def _pieces(wire: Wire, atoms: Numbers, breaks: Sequence[Numbers]) -> _Pieces:
+    """The pieces between `breaks`, the last numbers before a change, each one number or one per test.
 
-
-def _atoms_region(wire: Wire, chosen: NDArray[Any]) -> Region:
-    return Region.points(_atom_number(wire, k) for k in np.flatnonzero(chosen))
-
-
-def _atom_number(wire: Wire, k: int) -> float:
-    return -(2.0**1000) * (k + 1) if wire.numeric else float(k)
-
-
-def _between_atoms(domain: Region, part: Region) -> tuple[tuple[float, float], ...]:
-    """The part of a feature's domain as few intervals as the gaps between its values allow.
-
-    Intervals of `part` that have no value of the domain between them become one.
+    All numbers of a piece answer as its last one does. Between equal breaks lies a piece without a number, which thus
+    answers as the one before it and is joined to it.
     """
-    merged: list[tuple[float, float]] = []
-    for low, high in part.intervals:
-        if merged and (domain & Region.between(above(merged[-1][1]), below(low))).empty:
-            merged[-1] = (merged[-1][0], high)
-        else:
-            merged.append((low, high))
-    return tuple(merged)
+    if not wire.numeric:
+        points = np.arange(len(atoms), dtype=np.float64)[None]
+        return _Pieces(points, points, atoms[None])
+    ends = np.sort(np.stack(np.broadcast_arrays(*breaks, np.array([LARGEST])), axis=1), axis=1)
+    starts = np.nextafter(ends, np.inf)
+    codes = np.array([code_number(k) for k in reversed(range(len(atoms)))])
+    tests = len(ends)
+    points = np.broadcast_to(codes, (tests, len(atoms)))
+    return _Pieces(
+        np.concatenate([points, np.full((tests, 1), -LARGEST), starts[:, :-1]], axis=1),
+        np.concatenate([points, ends], axis=1),
+        np.concatenate([np.broadcast_to(atoms[::-1], points.shape), wire.apply(ends).astype(np.float64)], axis=1),
+    )
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """For each test, `count` intervals [low, high] that go left (or right, where `of_left` is False); nothing else does."""
+
+    count: NDArray[np.intp]
+    low: Numbers
+    high: Numbers
+    of_left: NDArray[np.bool_]
+
+
+def _runs(pieces: _Pieces, left: NDArray[np.bool_]) -> _Runs:
+    """Neighbouring pieces that go the same way, joined; of the two ways, the one that takes fewer intervals."""
+    low, high = np.broadcast_to(pieces.low, left.shape), np.broadcast_to(pieces.high, left.shape)
+    first = np.ones_like(left)
+    first[:, 1:] = left[:, 1:] != left[:, :-1]
+    last = np.ones_like(left)
+    last[:, :-1] = first[:, 1:]
+    lefts, rights = (first & left).sum(axis=1), (first & ~left).sum(axis=1)
+    of_left = (rights == 0) | ((lefts > 0) & (lefts <= rights))
+    chosen = left == of_left[:, None]
+    return _Runs(np.where(of_left, lefts, rights), low[first & chosen], high[last & chosen], of_left)

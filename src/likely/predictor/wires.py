@@ -9,7 +9,7 @@ double at which a split's decision flips.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from likely.errors import PredictorError
 from likely.predictor.forms import Column
 from likely.schema import Schema
-from likely.schema.features import Feature
-from likely.schema.values import LARGEST, Name, Numbers, Value, holds_dates
+from likely.schema.features import Continuous, Feature, Integer, Mixed
+from likely.schema.values import DATE, LARGEST, Name, Numbers, code_number, holds_dates, is_code
 
+#: Steps that change the precision of what follows.
+CASTS = ("float16", "float32", "float64")
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "subtract": np.subtract,
     "add": np.add,
@@ -30,22 +32,21 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "at_least": np.maximum,
     "at_most": np.minimum,
 }
+_INVERSES = {"subtract": "add", "add": "subtract", "multiply": "divide", "divide": "multiply"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """One operation on numbers: x -> x `op` value, x cast to float32, or NaN -> value ("fill")."""
+    """One operation on numbers: x -> x `op` value, a cast to float16, float32 or float64, or NaN -> value ("fill")."""
 
     op: str
     value: float = math.nan
 
     def apply(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """The operation as numpy performs it in place: in the array's own precision."""
-        if self.op == "float32":
+        if self.op in CASTS:
             with np.errstate(over="ignore"):
-                return numbers.astype(np.float32)
-        if self.op == "float64":
-            return numbers.astype(np.float64)
+                return numbers.astype(self.op)
         if self.op == "fill":
             return np.where(np.isnan(numbers), np.array(self.value, dtype=numbers.dtype), numbers)
         result = np.empty_like(numbers)
@@ -63,8 +64,9 @@ class Wire:
     """One input of the model, as a function of one feature's value.
 
     `atoms` are what the feature's discrete values (or codes) have become so far: text until an encoder made them
-    numbers, NaN for missing. `steps` are what its numbers go through. A wire made by `constant_on_numbers` gives
-    `constant` for every number (the indicator of a missing value).
+    numbers, None or NaN for missing. `steps` are what its numbers go through; where there is a `constant`, every number
+    becomes that instead (the indicator of a missing value). `dtype` names what the column of a table is here; an
+    array of several columns takes its precision from them.
     """
 
     feature: int
@@ -79,16 +81,27 @@ class Wire:
         """This wire after further steps; `by` names who takes them, for the error if a value is text."""
         wire = self
         for step in steps:
-            atoms = step.apply(np.array(wire.numbers(by), dtype=wire.dtype)).tolist() if wire.atoms else ()
+            held = wire.dtype if wire.dtype in CASTS else "float64"
+            atoms = step.apply(np.array(wire.numbers(by), dtype=held)).tolist()
             constant = None
             if wire.constant is not None:
-                constant = float(step.apply(np.array([wire.constant], dtype=wire.dtype))[0])
-            dtype = step.op if step.op in ("float32", "float64") else wire.dtype
+                constant = float(step.apply(np.array([wire.constant], dtype=held))[0])
+            dtype = step.op if step.op in CASTS else held
             wire = replace(wire, atoms=tuple(atoms), steps=(*wire.steps, step), dtype=dtype, constant=constant)
         return wire
 
+    def coded(self, codes: Iterable[float], dtype: str = "float64") -> Wire:
+        """This wire with a number for each atom; numbers of the feature, if it has any, become 0."""
+        constant = 0.0 if self.numeric else None
+        return replace(self, atoms=tuple(float(code) for code in codes), steps=(), dtype=dtype, constant=constant)
+
     def numbers(self, by: str) -> list[float]:
-        """The atoms as numbers; refuses text."""
+        """The atoms as numbers; refuses text, and dates."""
+        if self.dtype == DATE:
+            raise PredictorError(
+                f"Feature {self.name!r}", f"be a number where {by} reads it", "a date",
+                "give the model days, as an Integer feature", feature=self.name,
+            )  # fmt: skip
         found = []
         for atom in self.atoms:
             if isinstance(atom, str):
@@ -108,22 +121,32 @@ class Wire:
             found = step.apply(found)
         return found
 
-    def column(self, by: str) -> Column:
-        """The input of a linear model or a network; refuses missing values and clipping, which are not affine."""
+    def read(self, numbers: Numbers, by: str) -> Numbers:
+        """What the model reads for any doubles of the feature, numbers or not, to the last bit."""
+        found = np.full(len(numbers), math.nan)
+        if self.numeric:
+            plain = ~is_code(numbers)
+            found[plain] = self.apply(numbers[plain])
+        for k, atom in enumerate(self.numbers(by)):
+            found[numbers == (code_number(k) if self.numeric else k)] = atom
+        return found
+
+    def column(self, by: str, feature: Feature | None = None) -> Column:
+        """The input of a linear model or a network; refuses missing values, and clipping of numbers of the feature."""
         table = self.numbers(by)
         if any(math.isnan(entry) for entry in table):
             raise PredictorError(
-                f"Feature {self.name!r}", f"not be missing where {by} reads it", "a missing value", "put a SimpleImputer before it",
-                feature=self.name,
+                f"Feature {self.name!r}", f"not be missing where {by} reads it", "a missing value",
+                "put a SimpleImputer before it", feature=self.name,
             )  # fmt: skip
-        slope, intercept = self._affine(by) if self.numeric else (0.0, 0.0)
+        slope, intercept = self._affine(by, feature) if self.numeric else (0.0, 0.0)
         return Column(self.feature, slope, intercept, tuple(table), not self.numeric)
 
-    def _affine(self, by: str) -> tuple[float, float]:
+    def _affine(self, by: str, feature: Feature | None) -> tuple[float, float]:
         if self.constant is not None:
             return 0.0, self.constant
         slope, intercept = 1.0, 0.0
-        for step in self.steps:
+        for k, step in enumerate(self.steps):
             if step.op == "subtract":
                 intercept -= step.value
             elif step.op == "add":
@@ -132,12 +155,20 @@ class Wire:
                 slope, intercept = slope * step.value, intercept * step.value
             elif step.op == "divide":
                 slope, intercept = slope / step.value, intercept / step.value
-            elif step.op in ("at_least", "at_most"):
+            elif step.op in ("at_least", "at_most") and self._clips(k, feature):
                 raise PredictorError(
                     f"Feature {self.name!r}", f"not be clipped before {by}", f"{step.op.replace('_', ' ')} {step.value}",
-                    "use MinMaxScaler(clip=False)", feature=self.name,
+                    "narrow the feature's bounds to what is not clipped, or use clip=False", feature=self.name,
                 )  # fmt: skip
         return slope, intercept
+
+    def _clips(self, k: int, feature: Feature | None) -> bool:
+        """Whether step k changes a number within the feature's bounds, by more than rounding."""
+        if not isinstance(feature, Continuous | Integer | Mixed):
+            return True
+        before = replace(self, steps=self.steps[:k]).apply(np.array([feature.lower, feature.upper]))
+        rounding = max(1e-9, 8 * float(np.finfo(before.dtype).eps))
+        return not np.allclose(self.steps[k].apply(before), before, rtol=rounding, atol=rounding)
 
     @property
     def rising(self) -> bool:
@@ -156,19 +187,38 @@ class Wire:
             reads = self.apply(sign * numbers).astype(np.float64)
             return np.asarray(reads < thresholds if strict else reads <= thresholds)
 
-        return sign * _last_true(passes, len(thresholds))
+        return sign * _last_true(passes, sign * self._undone(thresholds))
+
+    def _undone(self, reads: Numbers) -> Numbers:
+        """About the numbers that become `reads`: each step undone, up to rounding."""
+        with np.errstate(all="ignore"):
+            for step in reversed(self.steps):
+                if step.op == "float32":  # halfway to the next single: what is below rounds down
+                    single = reads.astype(np.float32)
+                    single = np.where(single > reads, np.nextafter(single, np.float32(-np.inf)), single)
+                    reads = (single.astype(np.float64) + np.nextafter(single, np.float32(np.inf))) / 2
+                elif step.op in _INVERSES:
+                    reads = _OPERATIONS[_INVERSES[step.op]](reads, step.value)
+        return reads
 
 
-def _last_true(passes: Callable[[Numbers], NDArray[np.bool_]], count: int) -> Numbers:
+#: How many doubles around a good hint are searched first.
+_NEAR = 64
+
+
+def _last_true(passes: Callable[[Numbers], NDArray[np.bool_]], hints: Numbers) -> Numbers:
     """The largest double within +-LARGEST at which a falling predicate is true, elementwise; -inf where it never is.
 
-    Bisection over the doubles in their order: at most 64 steps, exact.
+    Bisection over the doubles in their order, exact whatever the hints are: at most 64 steps, a few where all are good.
     """
-    low = np.full(count, _rank(np.array([-LARGEST]))[0])
-    high = np.full(count, _rank(np.array([LARGEST]))[0])
-    never = ~passes(np.full(count, -LARGEST))
-    always = passes(np.full(count, LARGEST))
-    while (high - low > 1).any():
+    lowest, highest = _rank(np.array([-LARGEST, LARGEST]))
+    never = ~passes(np.full(len(hints), -LARGEST))
+    always = passes(np.full(len(hints), LARGEST))
+    near = np.clip(_rank(hints), lowest + _NEAR, highest - _NEAR)
+    low = np.where(passes(_from_rank(near - _NEAR)), near - _NEAR, lowest)
+    high = np.where(passes(_from_rank(near + _NEAR)), highest, near + _NEAR)
+    low, high = np.where(never | always, near, low), np.where(never | always, near, high)
+    while (low < high - 1).any():
         middle = (low >> 1) + (high >> 1) + (low & high & 1)
         true = passes(_from_rank(middle))
         low, high = np.where(true, middle, low), np.where(true, high, middle)
@@ -193,14 +243,16 @@ class Inputs:
     schema: Schema
     wires: tuple[Wire, ...]
     untouched: bool = False  # whether these are the schema's own columns, which a model may know by name
+    sparse: bool = False  # whether the model is given a sparse matrix, which some transformers scale differently
 
     def __len__(self) -> int:
         return len(self.wires)
 
     @classmethod
-    def raw(cls, schema: Schema) -> Inputs:
-        """The schema's own columns."""
-        return cls(schema, tuple(raw_wire(j, feature) for j, feature in enumerate(schema.features)), untouched=True)
+    def raw(cls, schema: Schema, *, none: bool = False) -> Inputs:
+        """The schema's own columns. A missing value is NaN, or, with `none`, None where a column holds that."""
+        wires = (raw_wire(j, feature, none=none) for j, feature in enumerate(schema.features))
+        return cls(schema, tuple(wires), untouched=True)
 
     def named(self, names: Sequence[Any], by: str) -> Inputs:
         """The raw columns with these names, in this order; refuses a name that the schema does not have."""
@@ -209,8 +261,9 @@ class Inputs:
             if name not in places:
                 known = ", ".join(repr(known) for known in self.schema.names)
                 raise PredictorError(
-                    f"The schema of a {by}", f"have its column {name!r}", f"columns {known}", "add the feature to the schema", feature=name
-                )
+                    f"The schema of a {by}", f"have its column {name!r}", f"columns {known}", "add the feature to the schema",
+                    feature=name,
+                )  # fmt: skip
         return replace(self, wires=tuple(places[name] for name in names))
 
     def counted(self, count: int, by: str) -> Inputs:
@@ -228,30 +281,28 @@ class Inputs:
 
     def columns(self, by: str) -> tuple[Column, ...]:
         """The columns of a linear model or a network."""
-        return tuple(wire.column(by) for wire in self.wires)
+        return tuple(wire.column(by, self.schema.features[wire.feature]) for wire in self.wires)
+
+    def read(self, rows: Numbers, by: str) -> Numbers:
+        """What the model reads for rows of doubles, n x inputs, to the last bit."""
+        found = np.empty((len(rows), len(self.wires)))
+        for c, wire in enumerate(self.wires):
+            found[:, c] = wire.read(rows[:, wire.feature], by)
+        return found
 
 
-def raw_wire(place: int, feature: Feature) -> Wire:
-    """A feature as the user's table holds it."""
-    dtype = "float32" if getattr(feature, "dtype", "") in ("float32", "float16") else "float64"
-    if holds_dates(str(getattr(feature, "dtype", ""))):
-        raise PredictorError(
-            f"Feature {feature.name!r}", "be a number for a model", "a date", "give the model days, as an Integer feature", feature=feature.name
-        )
-    atoms: tuple[Value, ...] = feature.atoms
-    return Wire(place, feature.name, feature.numeric, atoms, (FLOAT32,) if dtype == "float32" else (), dtype)
-
-
-def one_hot(wire: Wire, categories: Sequence[Any], by: str) -> list[Wire]:
-    """An indicator per category of a wire with atoms."""
-    refuse_numbers(wire, by)
-    return [replace(wire, atoms=tuple(float(_same(atom, category)) for atom in wire.atoms), steps=(), dtype="float64") for category in categories]
-
-
-def ordinal(wire: Wire, codes: Callable[[Any], float], by: str) -> Wire:
-    """A code per atom."""
-    refuse_numbers(wire, by)
-    return replace(wire, atoms=tuple(codes(atom) for atom in wire.atoms), steps=(), dtype="float64")
+def raw_wire(place: int, feature: Feature, *, none: bool = False) -> Wire:
+    """A feature as the user's table holds it, with NaN for None unless `none`."""
+    values = [feature.atom_number(k) for k in range(len(feature.atoms))]
+    if isinstance(feature, Continuous | Integer | Mixed):
+        values.append(feature.lower)
+    column = feature.decode(np.array(values))
+    missing = None if none and any(cell is None for cell in column) else math.nan
+    atoms = tuple(missing if atom is None else atom for atom in feature.atoms)
+    dtype = DATE if holds_dates(feature.dtype) else str(column.dtype)
+    precision = dtype.lower()  # of pandas' own Float32, too
+    steps = (Step(precision),) if precision in ("float16", "float32") else ()
+    return Wire(place, feature.name, feature.numeric, atoms, steps, dtype)
 
 
 def refuse_numbers(wire: Wire, by: str) -> None:
@@ -262,10 +313,3 @@ def refuse_numbers(wire: Wire, by: str) -> None:
             f"Feature {wire.name!r}", f"have a list of values where {by} encodes it", f"{kind} feature",
             f"declare it Ordinal or Categorical: features={{{wire.name!r}: 'ordinal'}}", feature=wire.name,
         )  # fmt: skip
-
-
-def _same(atom: Any, category: Any) -> bool:
-    gone = [value is None or (isinstance(value, float) and math.isnan(value)) for value in (atom, category)]
-    if any(gone):
-        return all(gone)
-    return bool(atom == category)

@@ -15,7 +15,7 @@ from typing import Any
 from likely.errors import SchemaError
 from likely.schema.features import Feature
 from likely.schema.region import EVERYTHING, NOTHING, Region, above, below
-from likely.schema.values import LARGEST, Name, Value, plain, show_value
+from likely.schema.values import LARGEST, Name, Value, plain, plain_name, show_value
 
 #: test -> (phrase, phrase when negated)
 _PHRASES = {
@@ -42,11 +42,14 @@ class Condition:
     negated: bool = False
 
     def __post_init__(self) -> None:
-        if self.test not in _PHRASES:
+        if not isinstance(self.test, str) or self.test not in _PHRASES:
             raise SchemaError("A condition", "have a known test", repr(self.test), f"use one of {', '.join(_PHRASES)}")
-        object.__setattr__(self, "value", plain(self.value))
+        object.__setattr__(self, "feature", plain_name(self.feature))
+        object.__setattr__(self, "value", plain(self.value, self.feature))
         if self.test not in _NEED_VALUE and self.value is not None:
-            raise SchemaError(f"Condition '{self.test}'", "have no value", repr(self.value), "leave the value out")
+            raise SchemaError(
+                f"Condition '{self.test}'", "have no value", repr(self.value), "leave the value out", feature=self.feature
+            )
 
     def __invert__(self) -> Condition:
         return replace(self, negated=not self.negated)
@@ -71,9 +74,13 @@ class Condition:
             )
         if self.test in _NEED_VALUE:
             number = feature.number(self.value)
-            if math.isnan(number) or (self.test != "equals" and self.test != "was" and number < -LARGEST):
+            if math.isnan(number) or (self.test in _NEED_ORDER and number < -LARGEST):
                 raise SchemaError(
-                    f"Condition '{self}'", "name a value of its feature", repr(self.value), feature.describe(), feature=self.feature
+                    f"Condition '{self}'",
+                    "name a value of its feature",
+                    repr(self.value),
+                    feature.describe(),
+                    feature=self.feature,
                 )
 
     def region(self, feature: Feature, factual: float) -> Region:
@@ -95,7 +102,10 @@ def condition_from_dict(data: Mapping[str, Any]) -> Condition:
     """The condition that `Condition.to_dict` described."""
     if not isinstance(data, Mapping) or not {"test", "feature"} <= set(data) <= {"test", "feature", "value", "not"}:
         raise SchemaError(
-            "A condition", "have 'test', 'feature' and, where it needs them, 'value' and 'not'", data, "see the guide on constraints"
+            "A condition",
+            "have 'test', 'feature' and, where it needs them, 'value' and 'not'",
+            data,
+            "see the guide on constraints",
         )
     return Condition(data["test"], data["feature"], data.get("value"), bool(data.get("not", False)))
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from pandas.api import types
 
 from likely.errors import SchemaError
 from likely.schema.conditions import Condition, changes, condition_from_dict, decreases, increases
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.rules import AtMost, Clause, LinearRow, Literal, Rule, all_satisfied
-from likely.schema.values import LARGEST, Name, Numbers, Value, plain, show_number, show_value
+from likely.schema.values import LARGEST, Name, Numbers, Value, plain, plain_name, show_number, show_value
 
 if TYPE_CHECKING:
     from likely.schema.features import Feature
@@ -53,7 +54,7 @@ class Constraint(ABC):
     def holds(self, factual: Any, row: Any, schema: Schema) -> bool:
         """Whether `row` keeps the rule for `factual` (a dict, Series or one-row DataFrame each)."""
         rules = self.compile(schema, schema.encode_row(factual))
-        return bool(all_satisfied(rules, schema.encode_row(row)[None, :])[0])
+        return bool(all_satisfied(rules, schema.encode_row(row, complete=True)[None, :])[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `constraint_from_dict` reads back."""
@@ -85,6 +86,9 @@ class _OneFeature(Constraint):
     """A rule that a condition on one feature must hold."""
 
     feature: Name
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feature", plain_name(self.feature))
 
     @property
     def features(self) -> tuple[Name, ...]:
@@ -159,8 +163,9 @@ class Range(Constraint):
     upper: Value = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", plain(self.lower))
-        object.__setattr__(self, "upper", plain(self.upper))
+        object.__setattr__(self, "feature", plain_name(self.feature))
+        object.__setattr__(self, "lower", plain(self.lower, self.feature))
+        object.__setattr__(self, "upper", plain(self.upper, self.feature))
         if self.lower is None and self.upper is None:
             raise _refuse(self, "have a lower or an upper end", "neither", "give lower= or upper=", self.feature)
 
@@ -212,15 +217,33 @@ class AllowedValues(Constraint):
     unless: Condition | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "feature", plain_name(self.feature))
         if (self.values is None) == (self.transitions is None):
-            raise _refuse(self, "have either values or transitions", "both or neither", "give one of them", self.feature)
+            raise self._error("have either values or transitions", "both or neither", "give one of them")
         if self.values is not None:
-            object.__setattr__(self, "values", tuple(plain(v) for v in self.values))
+            object.__setattr__(self, "values", self._values(self.values))
         if self.transitions is not None:
-            given: Any = self.transitions
-            pairs = given.items() if isinstance(given, Mapping) else given
-            moves = tuple((plain(old), tuple(plain(v) for v in new)) for old, new in pairs)
-            object.__setattr__(self, "transitions", moves)
+            object.__setattr__(self, "transitions", self._moves(self.transitions))
+        if self.unless is not None and not isinstance(self.unless, Condition):
+            raise self._error("have a condition as unless", repr(self.unless), "use unless=increases('age')")
+
+    def _moves(self, given: Any) -> tuple[tuple[Value, tuple[Value, ...]], ...]:
+        pairs = tuple(given.items()) if isinstance(given, Mapping) else given
+        listed = isinstance(pairs, (tuple, list))
+        if not listed or not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+            raise self._error("have transitions from values to lists of values", repr(given), "write {'single': ['married']}")
+        moves = tuple((plain(old, self.feature), self._values(new)) for old, new in pairs)
+        if len({old for old, _ in moves}) < len(moves):
+            raise self._error("name each value once in its transitions", repr(given), "put its moves in one list")
+        return moves
+
+    def _values(self, given: Any) -> tuple[Value, ...]:
+        if not types.is_list_like(given) or isinstance(given, Mapping):
+            raise self._error("have a list of values", repr(given), "write ['married']")
+        return tuple(plain(value, self.feature) for value in given)
+
+    def _error(self, rule: str, got: object, hint: str) -> SchemaError:
+        return SchemaError(f"The allowed values of feature {self.feature!r}", rule, got, hint, feature=self.feature)
 
     def __str__(self) -> str:
         unless = f", unless {self.unless}" if self.unless else ""
@@ -267,10 +290,15 @@ def _list(values: Sequence[Value]) -> str:
 
 
 def _conditions(given: Any, rule: str, part: str) -> tuple[Condition, ...]:
-    found = (given,) if isinstance(given, Condition) else tuple(given)
+    found = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not found or not all(isinstance(c, Condition) for c in found):
         raise SchemaError(f"The {part} of a rule '{rule}'", "be one or more conditions", repr(given), "use increases('age')")
     return found
+
+
+def _read_conditions(data: Any) -> tuple[Condition, ...]:
+    """One condition or a list of them, as `Condition.to_dict` wrote them."""
+    return tuple(condition_from_dict(c) for c in (data if isinstance(data, list) else [data]))
 
 
 def _both(conditions: Sequence[Condition]) -> str:
@@ -310,7 +338,7 @@ class Implies(Constraint):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
-        return cls(**{part: tuple(condition_from_dict(c) for c in data[part]) for part in data})
+        return cls(**{part: _read_conditions(data[part]) for part in data})
 
 
 @dataclass(frozen=True, init=False)
@@ -343,7 +371,7 @@ class Forbid(Constraint):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
-        return cls(*(condition_from_dict(c) for c in data["conditions"]))
+        return cls(*_read_conditions(data["conditions"]))
 
 
 @dataclass(frozen=True)
@@ -359,14 +387,21 @@ class Linear(Constraint):
 
     def __post_init__(self) -> None:
         given: Any = self.coefficients
-        pairs = given.items() if isinstance(given, Mapping) else given
-        object.__setattr__(self, "coefficients", tuple((name, float(a)) for name, a in pairs))
-        object.__setattr__(self, "upper", float(self.upper))
+        try:
+            pairs = tuple((plain_name(name), float(a)) for name, a in (given.items() if isinstance(given, Mapping) else given))
+            upper = float(self.upper)
+        except (TypeError, ValueError):
+            raise SchemaError(
+                "A linear rule", "have a number per feature and an upper end", f"{given!r}, {self.upper!r}",
+                "write Linear({'rent': 12, 'income': -1}, 0)",
+            ) from None  # fmt: skip
+        object.__setattr__(self, "coefficients", pairs)
+        object.__setattr__(self, "upper", upper)
         names = self.features
         if not names or len(set(names)) < len(names):
             raise SchemaError("A linear rule", "name each of its features once", list(names), "add up their coefficients")
-        if not np.isfinite([self.upper, *(a for _, a in self.coefficients)]).all():
-            raise SchemaError("A linear rule", "have finite numbers", self.to_dict(), "drop the infinite one")
+        if not np.isfinite([upper, *(a for _, a in pairs)]).all():
+            raise SchemaError("A linear rule", "have finite numbers", f"{given!r}, {self.upper!r}", "drop the infinite one")
 
     @classmethod
     def ordered(cls, smaller: Name, larger: Name) -> Linear:
@@ -374,10 +409,9 @@ class Linear(Constraint):
         return cls(((smaller, 1.0), (larger, -1.0)), 0.0)
 
     def __str__(self) -> str:
-        positive = [(n, a) for n, a in self.coefficients if a > 0]
-        negative = [(n, -a) for n, a in self.coefficients if a < 0]
-        constant = [show_number(self.upper)] if self.upper or not negative else []
-        return f"{_terms(positive) or '0'} <= {' + '.join([t for t in [_terms(negative)] if t] + constant)}"
+        less = [(n, a) for n, a in self.coefficients if a > 0]
+        more = [(n, -a) for n, a in self.coefficients if a < 0]
+        return f"{_sum(less, -self.upper)} <= {_sum(more, self.upper)}"
 
     @property
     def features(self) -> tuple[Name, ...]:
@@ -397,8 +431,10 @@ class Linear(Constraint):
         return (LinearRow(places, tuple(a for _, a in self.coefficients), self.upper),)
 
 
-def _terms(pairs: Sequence[tuple[Name, float]]) -> str:
-    return " + ".join(f"'{n}'" if a == 1 else f"{show_number(a)} '{n}'" for n, a in pairs)
+def _sum(pairs: Sequence[tuple[Name, float]], constant: float) -> str:
+    """Terms and a constant, which is left out on the side where it is negative."""
+    terms = [f"'{n}'" if a == 1 else f"{show_number(a)} '{n}'" for n, a in pairs]
+    return " + ".join([*terms, *([show_number(constant)] if constant > 0 else [])]) or "0"
 
 
 @dataclass(frozen=True)
@@ -428,8 +464,7 @@ class MaxChanges(Constraint):
 
 
 RULES: dict[str, type[Constraint]] = {
-    kind.rule: kind
-    for kind in (Immutable, Increasing, Decreasing, Range, AllowedValues, Implies, Forbid, Linear, MaxChanges)
+    kind.rule: kind for kind in (Immutable, Increasing, Decreasing, Range, AllowedValues, Implies, Forbid, Linear, MaxChanges)
 }
 
 
@@ -437,7 +472,7 @@ def constraint_from_dict(data: Mapping[str, Any]) -> Constraint:
     """The constraint that `Constraint.to_dict` described; refuses unknown rules and keys by name."""
     found = dict(data) if isinstance(data, Mapping) else {"rule": data}
     rule = found.pop("rule", None)
-    if rule not in RULES:
+    if not isinstance(rule, str) or rule not in RULES:
         raise SchemaError("A constraint", "have a known rule", repr(rule), f"use one of {', '.join(RULES)}")
     kind = RULES[rule]
     known = [item.name for item in fields(kind)]

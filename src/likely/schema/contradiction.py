@@ -28,7 +28,7 @@ def refuse_contradictions(schema: Schema) -> None:
     """Raise `ContradictionError` if the row-wise rules are seen to exclude every row."""
     nobody = np.full(len(schema.features), math.nan)
     rules = [(c, rule) for c in schema.constraints if c.row_wise for rule in c.compile(schema, nobody)]
-    domains = [feature.region for feature in schema.features]
+    domains = [feature.reachable(feature.region) for feature in schema.features]
     blame: list[set[str]] = [set() for _ in schema.features]
     for _ in range(_ROUNDS):
         before = list(domains)
@@ -40,14 +40,14 @@ def refuse_contradictions(schema: Schema) -> None:
 
 def _filter(schema: Schema, constraint: Constraint, rule: Rule, domains: list[Region], blame: list[set[str]]) -> None:
     if isinstance(rule, Clause):
-        possible = [(j, region) for j, region in rule.literals if not (domains[j] & region).empty]
+        left = [(j, schema.features[j].reachable(domains[j] & region)) for j, region in rule.literals]
+        possible = [(j, region) for j, region in left if not region.empty]
         involved = {j for j, _ in rule.literals}
         if not possible:
             _refuse(schema, constraint, involved, blame)
         if len({j for j, _ in possible}) == 1:
-            j = possible[0][0]
             allowed = Region(tuple(i for _, region in possible for i in region.intervals))
-            _shrink(j, domains[j] & allowed, constraint, involved, domains, blame)
+            _shrink(possible[0][0], allowed, constraint, involved, domains, blame)
     elif isinstance(rule, LinearRow):
         _filter_linear(schema, constraint, rule, domains, blame)
 
@@ -56,19 +56,25 @@ def _filter_linear(schema: Schema, constraint: Constraint, rule: LinearRow, doma
     involved = set(rule.features)
     if any(domains[j].low < -LARGEST for j in rule.features):
         return  # a code lifts the rule
-    least = [min(a * domains[j].low, a * domains[j].high) for j, a in zip(rule.features, rule.coefficients, strict=True)]
-    slack = rule.upper - sum(least) + FEASIBILITY * max(sum(abs(t) for t in least), abs(rule.upper))
+    ends = [sorted((a * domains[j].low, a * domains[j].high)) for j, a in zip(rule.features, rule.coefficients, strict=True)]
+    # The rule's own slack, at the row that has the most of it: what is cut off here breaks the rule for sure.
+    size = max(sum(max(-low, high) for low, high in ends), abs(rule.upper))
+    slack = rule.upper + 2 * FEASIBILITY * size - sum(low for low, _ in ends)
     if slack < 0:
         _refuse(schema, constraint, involved, blame)
-    for j, a, term in zip(rule.features, rule.coefficients, least, strict=True):
-        if a == 0:
-            continue
-        end = (term + slack) / a
-        kept = Region.between(-LARGEST, end) if a > 0 else Region.between(end, LARGEST)
-        _shrink(j, domains[j] & kept, constraint, involved, domains, blame)
+    for j, a, (least, _) in zip(rule.features, rule.coefficients, ends, strict=True):
+        if a != 0 and math.isfinite(slack):
+            end = (least + slack) / a
+            kept = Region.between(-LARGEST, end) if a > 0 else Region.between(end, LARGEST)
+            smaller = schema.features[j].reachable(domains[j] & kept)
+            if smaller.empty:
+                _refuse(schema, constraint, involved, blame)
+            _shrink(j, smaller, constraint, involved, domains, blame)
 
 
-def _shrink(j: int, smaller: Region, constraint: Constraint, involved: set[int], domains: list[Region], blame: list[set[str]]) -> None:
+def _shrink(
+    j: int, smaller: Region, constraint: Constraint, involved: set[int], domains: list[Region], blame: list[set[str]]
+) -> None:
     if smaller != domains[j]:
         domains[j] = smaller
         blame[j] |= {str(constraint)}.union(*(blame[i] for i in involved))

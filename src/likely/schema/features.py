@@ -23,12 +23,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from pandas.api import types
 
 from likely.errors import SchemaError
 from likely.schema.region import Region
 from likely.schema.values import (
     EXACT_INTEGER,
+    FIRST_DAY,
     LARGEST,
+    LAST_DAY,
     ORDERED_CATEGORY,
     Name,
     Numbers,
@@ -38,10 +41,14 @@ from likely.schema.values import (
     column_of,
     day_number,
     day_text,
+    distinct,
+    dtype_of_numbers,
     holds_dates,
     is_code,
+    number_of,
     numbers_of,
     plain,
+    plain_name,
     show_number,
     show_value,
 )
@@ -55,10 +62,16 @@ class Feature(ABC):
     kind: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if isinstance(self.name, np.integer):
-            object.__setattr__(self, "name", int(self.name))
+        object.__setattr__(self, "name", plain_name(self.name))
         if not isinstance(self.name, (str, int)) or isinstance(self.name, bool) or self.name == "":
-            raise SchemaError("A feature's name", "be text or a whole number", repr(self.name), "rename the column")
+            raise SchemaError(
+                "A feature's name", "be text or a whole number", repr(self.name), "rename the column", feature=self.name
+            )
+
+    @property
+    @abstractmethod
+    def dtype(self) -> str:
+        """The dtype of the user's column; "date" and "category[ordered]" where pandas has no name for it."""
 
     @property
     @abstractmethod
@@ -110,7 +123,11 @@ class Feature(ABC):
 
     def widened(self, number: float) -> Feature:
         """This feature with a domain that also holds `number`."""
-        return self
+        raise self._error("be one of its values in a factual", number, "use schema.encode_row(factual)")
+
+    def reachable(self, region: Region) -> Region:
+        """The intervals of `region` that hold a value of this feature, cut to its bounds."""
+        return region & self.region
 
     def show(self, number: float) -> str:
         """A double as a person would write the value."""
@@ -121,7 +138,8 @@ class Feature(ABC):
         plain_fields: dict[str, Any] = {"name": self.name, "kind": self.kind}
         for item in fields(self):
             value = getattr(self, item.name)
-            if item.name != "name" and value != item.default:
+            # (0, 1) equals Binary's (False, True): values are always written, so that their types come back
+            if item.name != "name" and (value != item.default or item.name == "values"):
                 plain_fields[item.name] = list(value) if isinstance(value, tuple) else value
         return plain_fields
 
@@ -129,42 +147,72 @@ class Feature(ABC):
         return SchemaError(f"Feature {self.name!r}", rule, got, hint, feature=self.name)
 
 
+def _scalar(value: Any) -> Any:
+    """Numpy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _check_bounds(feature: Continuous | Integer | Mixed) -> None:
+    if not dtype_of_numbers(feature.dtype):
+        raise feature._error(
+            "have a pandas dtype of numbers or days", repr(feature.dtype), "convert the column, or leave dtype out"
+        )
     for end in ("lower", "upper"):
-        bound = getattr(feature, end)
-        if holds_dates(feature.dtype) and isinstance(plain(bound), str):
-            try:
-                bound = day_number(str(plain(bound)))
-            except ValueError:
-                raise feature._error(f"have a date as {end} bound", repr(bound), "write it as 2026-01-31") from None
-        if isinstance(bound, (bool, np.bool_)) or not isinstance(bound, (int, float, np.number)):
+        bound = _scalar(getattr(feature, end))
+        if holds_dates(feature.dtype):
+            bound = _day_bound(feature, end, getattr(feature, end))
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)):
             raise feature._error(f"have a number as {end} bound", repr(bound), "give lower= and upper=")
         if not abs(bound) < LARGEST:
             raise feature._error(f"have a finite {end} bound", bound, "give the widest value that can occur")
         object.__setattr__(feature, end, float(bound))
     if feature.lower > feature.upper:
-        raise feature._error("have lower <= upper", f"[{feature.lower}, {feature.upper}]", "exchange the bounds")
+        ends = [feature.show(bound) for bound in (feature.lower, feature.upper)]
+        raise feature._error("have lower <= upper", f"[{', '.join(ends)}]", "exchange the bounds")
+
+
+def _day_bound(feature: Continuous | Integer | Mixed, end: str, bound: Any) -> float:
+    """A bound of dates as a number of days."""
+    found = plain(bound, feature.name)
+    try:
+        days = day_number(found) if isinstance(found, str) else float(found)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        days = math.nan
+    if not (FIRST_DAY <= days <= LAST_DAY and days == round(days)):
+        raise feature._error(f"have a date as {end} bound", repr(bound), "write it as 2026-01-31")
+    return days
 
 
 def _check_step(feature: Continuous | Mixed) -> None:
     if feature.step is not None:
-        if not (isinstance(feature.step, (int, float, np.number)) and 0 < feature.step < LARGEST):
+        step = _scalar(feature.step)
+        if not (isinstance(step, (int, float)) and 0 < step < LARGEST):
             raise feature._error("have a positive step", repr(feature.step), "use 0.01 for cents, or step=None")
-        object.__setattr__(feature, "step", float(feature.step))
-        if math.ceil(feature.lower / feature.step - 1e-9) > math.floor(feature.upper / feature.step + 1e-9):
-            raise feature._error(
-                "have a multiple of its step within its bounds",
-                f"step {feature.step} in [{feature.lower}, {feature.upper}]",
-                "make the step smaller or the bounds wider",
-            )
+        object.__setattr__(feature, "step", float(step))
+        if max(abs(feature.lower), abs(feature.upper)) / feature.step >= EXACT_INTEGER:
+            raise feature._error("have fewer than 2**53 steps", f"step {feature.step}", "make the step larger, or use step=None")
+    if holds_dates(feature.dtype) and not (feature.grid and feature.grid == round(feature.grid)):
+        raise feature._error("have whole days as values", f"a {feature.kind} feature", "use Integer, or Mixed with integer=True")
+    if feature.reachable(Region.between(feature.lower, feature.upper)).empty:
+        raise feature._error(
+            "have a number within its bounds", feature.describe(), "widen the bounds, make the step smaller or drop a code"
+        )
 
 
 def snap(numbers: Numbers, step: float) -> Numbers:
     """The nearest multiples of `step`, each as the double nearest to its decimal (0.07, not 7 * 0.01)."""
-    per_unit = round(1 / step) if step < 1 else 0
+    per_unit = float(round(1 / step)) if step < 1 else 0.0
     if per_unit and abs(per_unit * step - 1) < 1e-12:
         return np.asarray(np.round(numbers * per_unit) / per_unit, dtype=np.float64)
     return np.asarray(np.round(numbers / step) * step, dtype=np.float64)
+
+
+def _check_whole(feature: Integer | Mixed) -> None:
+    ends = f"[{feature.lower}, {feature.upper}]"
+    if math.ceil(feature.lower) > math.floor(feature.upper):
+        raise feature._error("have a whole number within its bounds", ends, "widen the bounds or use Continuous")
+    if max(-feature.lower, feature.upper) >= EXACT_INTEGER:
+        raise feature._error("stay below 2**53", ends, "drop it if it is an identifier")
 
 
 @dataclass(frozen=True)
@@ -174,12 +222,12 @@ class _Numeric(Feature):
     lower: float
     upper: float
 
+    dtype: str = field(default="float64", kw_only=True)
+
     @property
+    @abstractmethod
     def grid(self) -> float | None:
         """The distance between neighbouring values, or None if every real is one. Values are multiples of it."""
-        raise NotImplementedError
-
-    dtype: str = field(default="float64", kw_only=True)
 
     @property
     def numeric(self) -> bool:
@@ -200,30 +248,40 @@ class _Numeric(Feature):
         return numbers_of(column, self.dtype, self.name)
 
     def decode(self, numbers: Numbers) -> pd.Series[Any]:
-        return column_of(numbers, self.dtype, self.name)
+        return self._objects(numbers) if self.dtype == "object" else column_of(numbers, self.dtype, self.name)
+
+    def _objects(self, numbers: Numbers) -> pd.Series[Any]:
+        return pd.Series([self.value(n) for n in numbers], dtype=object, name=self.name)
 
     def fits(self, numbers: Numbers) -> np.ndarray[Any, np.dtype[np.bool_]]:
         inside = super().fits(numbers)
         if self.grid is None:
             return inside
         numbers = np.where(inside & ~is_code(numbers), numbers, 0.0)
-        # A multiple of the step may differ from ours in the last bits: the data were computed by somebody else.
-        return inside & (np.abs(numbers - snap(numbers, self.grid)) <= 1e-9 * np.maximum(self.grid, np.abs(numbers)))
+        return inside & (np.abs(numbers - snap(numbers, self.grid)) <= self._slack(np.abs(numbers)))
+
+    def _slack(self, sizes: Numbers) -> Numbers:
+        """How far from a multiple of the step a number of this size may lie: the data were computed by somebody else.
+
+        Whole numbers are exact. Otherwise a few bits, those of a single where the column has no more, but never so
+        much that the step would not matter.
+        """
+        if self.grid is None or self.grid == 1.0:
+            return np.zeros_like(sizes)
+        relative = 1e-6 if self.dtype.lower() == "float32" else 1e-9
+        return np.minimum(relative * np.maximum(self.grid, sizes), self.grid / 4)
+
+    def reachable(self, region: Region) -> Region:
+        found = super().reachable(region)
+        if self.grid is None:
+            return found
+        ends = np.array(found.intervals).reshape(-1, 2)
+        slack = self._slack(np.abs(ends))
+        first, last = np.ceil((ends[:, 0] - slack[:, 0]) / self.grid), np.floor((ends[:, 1] + slack[:, 1]) / self.grid)
+        return Region(tuple(i for i, kept in zip(found.intervals, (first <= last) | is_code(ends[:, 1]), strict=True) if kept))
 
     def number(self, value: Any) -> float:
-        found = plain(value)
-        if found is None:
-            return math.nan
-        if holds_dates(self.dtype):
-            try:
-                return day_number(found) if isinstance(found, str) else float(found)
-            except ValueError:
-                raise self._error("hold dates", repr(found), "write dates as 2026-01-31") from None
-        if isinstance(found, str):
-            raise self._error("hold numbers", repr(found), "give a number")
-        if not abs(found) < LARGEST:
-            raise self._error("be finite", found, "replace it by a bound or a missing value")
-        return float(found)
+        return number_of(value, self.dtype, self.name)
 
     def value(self, number: float) -> Value:
         if math.isnan(number):
@@ -282,12 +340,7 @@ class Integer(_Numeric):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_bounds(self)
-        if math.ceil(self.lower) > math.floor(self.upper):
-            raise self._error(
-                "have a whole number within its bounds", f"[{self.lower}, {self.upper}]", "widen the bounds or use Continuous"
-            )
-        if max(-self.lower, self.upper) > EXACT_INTEGER:
-            raise self._error("stay below 2**53", f"[{self.lower}, {self.upper}]", "drop it if it is an identifier")
+        _check_whole(self)
 
     @property
     def grid(self) -> float | None:
@@ -298,7 +351,8 @@ class Integer(_Numeric):
 class Mixed(_Numeric):
     """A number within bounds, or one of a few special codes: -9 "no record", None for a missing value.
 
-    `codes` may be a list of codes or a mapping from codes to labels. A number that equals a code is the code.
+    `codes` may be a list of codes or a mapping from codes to labels. A number that equals a code is the code, within
+    the bounds too.
     """
 
     kind: ClassVar[str] = "mixed"
@@ -309,29 +363,16 @@ class Mixed(_Numeric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_codes(self)
         _check_bounds(self)
-        _check_step(self)
         if self.integer and self.step is not None:
             raise self._error("have integer=True or a step, not both", f"step={self.step}", "leave one of them out")
-        given: Any = self.codes
-        if isinstance(given, Mapping):
-            object.__setattr__(self, "labels", tuple(str(label) for label in given.values()))
-        codes = tuple(plain(code) for code in given)
-        object.__setattr__(self, "codes", codes)
-        object.__setattr__(self, "labels", tuple(self.labels))
-        if not codes:
-            raise self._error("have at least one special code", "none", "use Continuous or Integer")
-        if len(set(codes)) < len(codes):
-            raise self._error("have different codes", list(codes), "drop the repeated one")
-        if self.labels and len(self.labels) != len(codes):
-            raise self._error("have one label per code", list(self.labels), "give codes={-9: 'no record'}")
-        for code in codes:
-            if isinstance(code, (int, float)) and self.lower <= code <= self.upper:
-                raise self._error(
-                    "have its codes outside its bounds",
-                    f"code {code} in [{show_number(self.lower)}, {show_number(self.upper)}]",
-                    "narrow the bounds or drop the code",
-                )
+        if self.integer:
+            _check_whole(self)
+        for code in self.codes:
+            if not self._is_text(code):
+                self._as_number(code)
+        _check_step(self)
 
     @property
     def grid(self) -> float | None:
@@ -339,7 +380,8 @@ class Mixed(_Numeric):
 
     @property
     def region(self) -> Region:
-        return super().region | Region.points(code_number(k) for k in range(len(self.codes)))
+        taken = [self._as_number(code) for code in self.codes if code is not None and not self._is_text(code)]
+        return (super().region - Region.points(taken)) | Region.points(code_number(k) for k in range(len(self.codes)))
 
     @property
     def atoms(self) -> tuple[Value, ...]:
@@ -348,39 +390,37 @@ class Mixed(_Numeric):
     def atom_number(self, k: int) -> float:
         return code_number(k)
 
+    def _is_text(self, code: Value) -> bool:
+        """Whether a code stands in the column as text, and not as a number, a day or a missing cell."""
+        return isinstance(code, str) and not holds_dates(self.dtype)
+
+    def _as_number(self, code: Value) -> float:
+        """What a code that is no text is in the column: a number, days, or NaN for a missing cell."""
+        return number_of(code, self.dtype, self.name)
+
     def encode(self, column: pd.Series[Any]) -> Numbers:
-        if all(code is None or isinstance(code, (int, float)) for code in self.codes) or holds_dates(self.dtype):
-            numbers = numbers_of(column, self.dtype, self.name)
-        else:
-            is_text = column.map(lambda cell: isinstance(cell, str) and cell in self.codes).to_numpy(dtype=bool)
-            numbers = numbers_of(column.where(~is_text, None), self.dtype, self.name)
-            for k, code in enumerate(self.codes):
-                if isinstance(code, str):
-                    numbers[(column == code).to_numpy(dtype=bool, na_value=False) & is_text] = code_number(k)
-        numbers = numbers.copy()
+        texts = {code for code in self.codes if self._is_text(code)}
+        named = np.fromiter((isinstance(cell, str) and cell in texts for cell in column), dtype=np.bool_, count=len(column))
+        numbers = numbers_of(column.mask(named, None) if texts else column, self.dtype, self.name).copy()
         for k, code in enumerate(self.codes):
-            if code is None:
-                numbers[np.isnan(numbers)] = code_number(k)
-            elif not isinstance(code, str):
-                numbers[numbers == code] = code_number(k)
+            if self._is_text(code):
+                here = (column == code).to_numpy(dtype=np.bool_, na_value=False) & named
+            else:
+                here = np.isnan(numbers) & ~named if code is None else numbers == self._as_number(code)
+            numbers[here] = code_number(k)
         return numbers
 
     def decode(self, numbers: Numbers) -> pd.Series[Any]:
-        coded = is_code(numbers)
-        if not coded.any():
-            return super().decode(numbers) if self.dtype != "object" else self._objects(numbers)
-        if self.dtype == "object":
-            return self._objects(numbers)
-        plain_numbers = numbers.copy()
+        cells = numbers.copy()
         for k, code in enumerate(self.codes):
-            plain_numbers[numbers == code_number(k)] = np.nan if code is None else float(code)
-        return column_of(plain_numbers, self.dtype, self.name)
-
-    def _objects(self, numbers: Numbers) -> pd.Series[Any]:
-        return pd.Series([self.value(n) for n in numbers], dtype=object, name=self.name)
+            here = numbers == code_number(k)
+            if here.any() and self._is_text(code):
+                return self._objects(numbers)
+            cells[here] = math.nan if self._is_text(code) else self._as_number(code)
+        return self._objects(numbers) if self.dtype == "object" else super().decode(cells)
 
     def number(self, value: Any) -> float:
-        found = plain(value)
+        found = plain(value, self.name)
         if found in self.codes:
             return code_number(self.codes.index(found))
         return super().number(found)
@@ -402,6 +442,21 @@ class Mixed(_Numeric):
         return f"{super().describe()}{step}, or {codes}"
 
 
+def _check_codes(feature: Mixed) -> None:
+    given: Any = feature.codes
+    if not types.is_list_like(given, allow_sets=False):
+        raise feature._error("have a list of codes", repr(given), "write codes=[-9], or codes={-9: 'no record'}")
+    labels = given.values() if isinstance(given, Mapping) else feature.labels
+    object.__setattr__(feature, "labels", tuple(str(label) for label in labels))
+    object.__setattr__(feature, "codes", tuple(plain(code, feature.name) for code in given))
+    if not feature.codes:
+        raise feature._error("have at least one special code", "none", "use Continuous or Integer")
+    if len(set(feature.codes)) < len(feature.codes):
+        raise feature._error("have different codes", list(feature.codes), "drop the repeated one")
+    if feature.labels and len(feature.labels) != len(feature.codes):
+        raise feature._error("have one label per code", list(feature.labels), "give codes={-9: 'no record'}")
+
+
 @dataclass(frozen=True)
 class _Discrete(Feature):
     """What `Ordinal`, `Categorical` and `Binary` have in common: a short list of values."""
@@ -411,15 +466,27 @@ class _Discrete(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.values, str) or not isinstance(self.values, Sequence | np.ndarray | pd.Index):
+        if not types.is_list_like(self.values, allow_sets=False) or isinstance(self.values, Mapping):
             raise self._error("have a list of values", repr(self.values), "write values=['a', 'b']")
-        values = tuple(plain(value) for value in self.values)
+        values = tuple(plain(value, self.name) for value in self.values)
         object.__setattr__(self, "values", values)
         if not values:
             raise self._error("have at least one value", "none", "drop the feature")
         if len(set(values)) < len(values):
             repeated = next(v for i, v in enumerate(values) if v in values[:i])
             raise self._error("have different values", f"{repeated!r} twice", "drop one")
+        if any(isinstance(value, float) and math.isinf(value) for value in values):
+            raise self._error("have finite values", list(values), "replace the infinite one by a text")
+        if not self._keeps_values():
+            raise self._error(f"have a dtype that holds {self.describe()}", repr(self.dtype), "leave dtype out")
+
+    def _keeps_values(self) -> bool:
+        """Whether every value comes back from a column of the feature's dtype."""
+        places = np.arange(float(len(self.values)))
+        try:
+            return isinstance(self.dtype, str) and np.array_equal(self.encode(self.decode(places)), places)
+        except (TypeError, ValueError, OverflowError):
+            return False
 
     @property
     def region(self) -> Region:
@@ -433,13 +500,13 @@ class _Discrete(Feature):
         return float(k)
 
     def encode(self, column: pd.Series[Any]) -> Numbers:
-        places, found = pd.factorize(column)
+        places, found = distinct(column, self.name)
         lookup = np.array([self._place(value) for value in found], dtype=np.float64)
         missing = float(self.values.index(None)) if None in self.values else math.nan
         return np.append(lookup, missing)[places]
 
     def _place(self, value: Any) -> float:
-        cell = plain(value)
+        cell = plain(value, self.name)
         if cell in self.values:
             return float(self.values.index(cell))
         hint = f"use one of {_some(self.values)}"
@@ -451,23 +518,28 @@ class _Discrete(Feature):
     def decode(self, numbers: Numbers) -> pd.Series[Any]:
         places = np.where(np.isnan(numbers), -1, numbers).astype(np.intp)
         if self.dtype in ("category", ORDERED_CATEGORY):
-            categories = [v for v in self.values if v is not None]
-            if None in self.values:
-                gone = self.values.index(None)
-                places = np.where(places == gone, -1, places - (places > gone))
-            dtype = pd.CategoricalDtype(categories, ordered=self.dtype == ORDERED_CATEGORY)
-            return pd.Series(pd.Categorical.from_codes(places.tolist(), dtype=dtype), name=self.name)
+            return self._category(places)
         cells = np.empty(len(self.values) + 1, dtype=object)
         cells[:-1] = self.values
         column = pd.Series(cells[places], dtype=object, name=self.name)
         if self.dtype == "object" or (self.dtype == "bool" and column.isna().any()):
             return column
+        if holds_dates(self.dtype):
+            return column_of(numbers_of(column, self.dtype, self.name), self.dtype, self.name)
         if column.isna().any() and self.dtype.startswith(("int", "uint")):
             return column.astype("float64")
-        return column.astype(self.dtype)
+        return column.astype(types.pandas_dtype(self.dtype))
+
+    def _category(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> pd.Series[Any]:
+        categories = [v for v in self.values if v is not None]
+        if None in self.values:
+            gone = self.values.index(None)
+            places = np.where(places == gone, -1, places - (places > gone))
+        dtype = pd.CategoricalDtype(categories, ordered=self.dtype == ORDERED_CATEGORY)
+        return pd.Series(pd.Categorical.from_codes(places.tolist(), dtype=dtype), name=self.name)
 
     def number(self, value: Any) -> float:
-        if plain(value) is None and None not in self.values:
+        if plain(value, self.name) is None and None not in self.values:
             return math.nan
         return self._place(value)
 
@@ -524,26 +596,29 @@ KINDS: dict[str, type[Feature]] = {
 
 def feature_from_dict(data: Mapping[str, Any]) -> Feature:
     """The feature that `Feature.to_dict` described; refuses unknown kinds and keys by name."""
+    if not isinstance(data, Mapping):
+        raise SchemaError("A feature", "have a name, a kind and its settings", repr(data), "see `likely schema infer`")
     found = dict(data)
-    name, kind = found.get("name"), found.pop("kind", None)
-    if kind not in KINDS:
-        raise SchemaError(f"Feature {name!r}", "have a known kind", repr(kind), f"use one of {', '.join(KINDS)}", feature=name)
-    return make_feature(str(kind), found)
+    return make_feature(found.pop("kind", None), found)
 
 
-def make_feature(kind: str, settings: Mapping[str, Any]) -> Feature:
+def make_feature(kind: Any, settings: Mapping[str, Any]) -> Feature:
     """A feature of this kind with these settings; refuses what the kind does not have."""
-    known = {item.name for item in fields(KINDS[kind])}
     name = settings.get("name")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SchemaError(f"Feature {name!r}", "have a known kind", repr(kind), f"use one of {', '.join(KINDS)}", feature=name)
+    known = {item.name for item in fields(KINDS[kind])}
     for key in settings:
         if key not in known:
             raise SchemaError(
-                f"Feature {name!r}", f"have only settings of a {kind} feature", repr(key), f"use {_names(known)}", feature=name
+                f"Feature {name!r}", f"have only settings of the kind {kind}", repr(key), f"use {_names(known)}", feature=name
             )
     try:
         return KINDS[kind](**settings)
     except TypeError as error:
-        raise SchemaError(f"Feature {name!r}", "be complete", str(error), f"a {kind} feature has {_names(known)}") from None
+        raise SchemaError(
+            f"Feature {name!r}", "be complete", error, f"the kind {kind} has {_names(known)}", feature=name
+        ) from None
 
 
 def _names(names: set[str]) -> str:

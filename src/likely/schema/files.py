@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
+from pandas.api import types
 
 from likely.errors import SchemaError
-from likely.schema.values import DATE, holds_dates
+from likely.schema.values import Name, holds_dates
 
 if TYPE_CHECKING:
+    from likely.schema.features import Feature
     from likely.schema.schema import Schema
 
 _HEADER = """\
@@ -35,6 +39,12 @@ def _short_dict(dumper: yaml.SafeDumper, items: dict[str, Any]) -> yaml.Node:
     return dumper.represent_mapping("tag:yaml.org,2002:map", items, flow_style=flat)
 
 
+def _safe_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    """In double quotes, which escape, where other quotes would lose a line end or an odd space."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
+
+
+_Dumper.add_representer(str, _safe_text)
 _Dumper.add_representer(list, _short_list)
 _Dumper.add_representer(dict, _short_dict)
 
@@ -44,59 +54,102 @@ def to_yaml(data: dict[str, Any]) -> str:
     return _HEADER + yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
-def read_text(path: str | Path) -> dict[str, Any]:
+def read_text(path: str | Path) -> Any:
     """The plain data in a YAML or JSON file."""
     file = Path(path)
     if not file.is_file():
         raise SchemaError("A schema file", "exist", str(file), "check the path")
-    text = file.read_text(encoding="utf-8")
     try:
-        data = json.loads(text) if file.suffix == ".json" else yaml.load(text, Loader=_Loader)
+        text = file.read_text(encoding="utf-8")
+        return json.loads(text) if file.suffix == ".json" else yaml.load(text, Loader=_Loader)
     except (ValueError, yaml.YAMLError) as error:
-        raise SchemaError("A schema file", "be YAML or JSON", f"{file.name}: {error}", "correct the line it names") from None
-    if not isinstance(data, dict):
-        raise SchemaError("A schema file", "hold 'features'", f"{file.name}: {type(data).__name__}", "see `likely schema infer`")
-    return data
+        raise SchemaError("A schema file", "be YAML or JSON", _said(file, error), "correct the line it names") from None
+
+
+def _said(file: Path, error: Exception) -> str:
+    """An error of a parser in one line."""
+    return f"{file.name}: {' '.join(str(error).split())}"
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without its dates: a date stays the text it is, as in JSON."""
+    """YAML as people mean it (its version 1.2): yes, 2026-01-31 and 01 are texts."""
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in rules if tag != "tag:yaml.org,2002:timestamp"]
-    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+_FLOAT = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+_PLAIN = (
+    ("null", r"null|Null|NULL|~|", ["n", "N", "~", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(0|[1-9]\d*)", list("-+0123456789")),
+    ("float", rf"(?![-+]?0\d)({_FLOAT})", list("-+.0123456789")),
+)
 
 
-def read_table(path: str | Path, schema: Schema | None = None) -> pd.DataFrame:
-    """A CSV file as a DataFrame: with the schema's dtypes, or else with ISO dates read as dates."""
+def _teach(reader: type[_Loader | _Dumper]) -> None:
+    for tag, pattern, first in _PLAIN:
+        reader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), first)
+
+
+_Loader.yaml_implicit_resolvers = {}
+_teach(_Loader)
+_teach(_Dumper)  # what the loader takes for a number, the dumper must quote where it is a text
+
+#: What stands in a CSV file for a missing value, unless the schema has it as a value.
+_MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
+
+
+def read_table(path: str | Path, schema: Schema | None = None, *, mixed: Collection[Name] = ()) -> pd.DataFrame:
+    """A CSV file as a DataFrame, with the schema's dtypes where a column fits its feature.
+
+    Without a schema, columns of ISO dates are dates, and `mixed` names columns that hold numbers beside texts.
+    """
     file = Path(path)
     if not file.is_file():
         raise SchemaError("A data file", "exist", str(file), "check the path")
-    texts = {} if schema is None else {f.name: str for f in schema.features if _is_text(f)}
     try:
-        table = pd.read_csv(file, dtype=texts)  # type: ignore[arg-type]
-    except (ValueError, pd.errors.ParserError) as error:
-        raise SchemaError("A data file", "be CSV with a header line", f"{file.name}: {error}", "correct the file") from None
-    for name in table.columns:
-        dated = schema[name] if schema is not None and name in schema.names else None
-        if dated is not None and holds_dates(str(getattr(dated, "dtype", ""))):
-            table[name] = pd.to_datetime(table[name], errors="coerce").astype(
-                "datetime64[ns]" if getattr(dated, "dtype", "") == DATE else getattr(dated, "dtype", "")
-            )
-        elif schema is None and _looks_dated(table[name]):
-            table[name] = pd.to_datetime(table[name])
+        table = pd.read_csv(file) if schema is None else pd.read_csv(file, dtype="str", keep_default_na=False)
+    except ValueError as error:
+        raise SchemaError("A data file", "be CSV with a header line", _said(file, error), "correct the file") from None
+    if schema is None:
+        return table.apply(lambda cells: _guessed(cells, cells.name in mixed))
+    table = table.rename(columns={str(name): name for name in schema.names})
+    for feature in schema.features:
+        if feature.name in table.columns:
+            table[feature.name] = _read_cells(table[feature.name], feature)
     return table
 
 
-def _is_text(feature: Any) -> bool:
-    """Whether a column's cells are text even where they look like numbers (codes such as '01')."""
-    values = [value for value in feature.atoms if value is not None]
-    return not feature.numeric and bool(values) and all(isinstance(value, str) for value in values)
+def _guessed(cells: pd.Series[Any], mixed: bool) -> pd.Series[Any]:
+    if not types.is_string_dtype(cells.dtype) or cells.isna().all():
+        return cells
+    if mixed:
+        return cells.map(_number)
+    days = pd.to_datetime(cells, format="%Y-%m-%d", errors="coerce")
+    return days if (days.notna() == cells.notna()).all() else cells
 
 
-def _looks_dated(column: pd.Series[Any]) -> bool:
-    if not pd.api.types.is_string_dtype(column.dtype) or column.isna().all():
-        return False
-    return bool(column.dropna().astype(str).str.fullmatch(r"\d{4}-\d{2}-\d{2}").all())
+def _read_cells(cells: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
+    """A column of texts as the feature's values, in its dtype; what is none of them stays as it is, for `validate`."""
+    values = {cell: _value(cell, feature) for cell in cells.unique()}
+    column = pd.Series([values[cell] for cell in cells], index=cells.index, dtype=object)
+    try:
+        return feature.decode(feature.encode(column)).set_axis(cells.index)
+    except SchemaError:
+        return column
+
+
+def _value(cell: str, feature: Feature) -> Any:
+    if cell in feature.atoms:
+        return cell
+    if cell in _MISSING:
+        return None
+    if cell.lower() in ("true", "false") and True in feature.atoms:
+        return cell.lower() == "true"
+    texts = not feature.numeric and all(isinstance(atom, str) for atom in feature.atoms if atom is not None)
+    return cell if texts or holds_dates(feature.dtype) else _number(cell)
+
+
+def _number(cell: Any) -> Any:
+    """A text as the number that it is; other cells as they are."""
+    if not isinstance(cell, str) or not re.fullmatch(_FLOAT, cell.strip()):
+        return cell
+    return int(cell) if re.fullmatch(r"[-+]?\d+", cell.strip()) else float(cell)

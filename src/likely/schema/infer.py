@@ -17,7 +17,6 @@ from __future__ import annotations
 import datetime
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,8 +24,19 @@ import pandas as pd
 from pandas.api import types
 
 from likely.errors import LikelyWarning, SchemaError
-from likely.schema.features import KINDS, Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal, make_feature
-from likely.schema.values import DATE, EXACT_INTEGER, ORDERED_CATEGORY, Name, Value, numbers_of, plain
+from likely.schema.features import KINDS, Feature, make_feature
+from likely.schema.values import (
+    DATE,
+    EXACT_INTEGER,
+    ORDERED_CATEGORY,
+    Name,
+    Numbers,
+    Value,
+    distinct,
+    holds_dates,
+    numbers_of,
+    plain,
+)
 
 #: A complete feature, the name of a kind, or settings that differ from what would be inferred.
 Override: TypeAlias = Feature | str | Mapping[str, Any]
@@ -34,139 +44,176 @@ Override: TypeAlias = Feature | str | Mapping[str, Any]
 #: Text columns with more different values than this are taken for identifiers.
 MOST_VALUES = 256
 
+_NUMERIC = ("continuous", "integer", "mixed")
+
 
 def infer_feature(column: pd.Series[Any], name: Name, override: Override | None = None) -> Feature:
     """The feature that a column of data suggests, with what the user knows better."""
     if isinstance(override, Feature):
         if override.name != name:
-            raise SchemaError(f"The override of feature {name!r}", "have the same name", repr(override.name), "rename it", feature=name)
+            raise SchemaError(
+                f"The override of feature {name!r}", "have its name", repr(override.name), "rename it", feature=name
+            )
         return override
-    settings = {"kind": override} if isinstance(override, str) else dict(override or {})
+    settings = _settings(name, override)
     kind = settings.pop("kind", None)
-    if kind is not None and kind not in KINDS:
-        raise SchemaError(f"The kind of feature {name!r}", "be known", repr(kind), f"use one of {', '.join(KINDS)}", feature=name)
     if column.isna().all() and not settings:
-        raise SchemaError(f"Feature {name!r}", "have a value", "only missing values", "drop the column", feature=name)
+        raise _error(name, "have a value", "only missing values", "drop the column")
+    if kind is None:
+        kind = _kind(column, name, settings)
+    if kind == "mixed" and "codes" not in settings:
+        settings["codes"] = _codes(column, name)
+    elif kind != "mixed" and "codes" in settings:
+        raise _error(name, "be mixed to have codes", f"kind {kind!r}", "leave the kind out")
+    found = _numeric(column, name, kind, settings) if kind in _NUMERIC else _discrete(column, name, kind, settings)
+    return make_feature(kind, {"name": name, "dtype": _dtype(column), **found, **settings})
+
+
+def _error(name: Name, rule: str, got: object, hint: str) -> SchemaError:
+    return SchemaError(f"Feature {name!r}", rule, got, hint, feature=name)
+
+
+def _settings(name: Name, override: Override | None) -> dict[str, Any]:
+    settings = {"kind": override} if isinstance(override, str) else override or {}
+    if not isinstance(settings, Mapping):
+        raise SchemaError(
+            f"The override of feature {name!r}", "be a feature, the name of a kind, or settings", repr(override),
+            "write 'ordinal', or {'upper': 100}", feature=name,
+        )  # fmt: skip
+    kind = settings.get("kind")
+    if kind is not None and kind not in tuple(KINDS):
+        raise SchemaError(f"The kind of feature {name!r}", "be known", repr(kind), f"use one of {', '.join(KINDS)}", feature=name)
+    return dict(settings)
+
+
+def _kind(column: pd.Series[Any], name: Name, settings: Mapping[str, Any]) -> str:
+    """The kind by the settings, the column's dtype and its cells."""
     if "codes" in settings:
-        return _with_codes(column, name, settings)
-    inferred = _as_kind(column, name, kind, settings) if kind else _suggest(column, name, settings)
-    found = {item.name: getattr(inferred, item.name) for item in fields(inferred)}
-    return make_feature(inferred.kind, {**found, **settings})
+        return "mixed"
+    ordered = isinstance(column.dtype, pd.CategoricalDtype) and bool(column.dtype.ordered)
+    if "values" in settings:
+        count = len(settings["values"]) if types.is_list_like(settings["values"]) else 0
+        return "ordinal" if ordered else "binary" if count == 2 else "categorical"
+    if ordered and not column.isna().any():
+        return "ordinal"
+    if ordered:
+        warnings.warn(
+            f"Feature {name!r} is ordered and has missing cells, which have no rank; it loses its order. "
+            "Hint: fill the missing cells to keep it.",
+            LikelyWarning,
+            stacklevel=5,
+        )
+    if _holds_numbers(column, name):
+        whole = "step" not in settings and _whole(_known_numbers(column, name))
+        return "mixed" if column.isna().any() else "integer" if whole else "continuous"
+    if types.is_object_dtype(column.dtype) or types.is_string_dtype(column.dtype):
+        texts, others = _split(column, name)
+        _refuse_identifier(len(texts), column, name)
+        if any(not isinstance(cell, bool) for cell in others):
+            return "mixed"
+    return "binary" if len(_values(column, name)) == 2 else "categorical"
 
 
-def _suggest(column: pd.Series[Any], name: Name, settings: Mapping[str, Any]) -> Feature:
-    """The feature by the column's dtype and values."""
+def _holds_numbers(column: pd.Series[Any], name: Name) -> bool:
+    """Whether the cells are numbers or dates; refuses a dtype that has no home."""
     dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        return _from_category(column, name, dtype)
-    if types.is_bool_dtype(dtype):
-        return _discrete(column, name, [False, True])
+    if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
+        return False
     if types.is_datetime64_any_dtype(dtype) or _all_dates(column):
-        return _numeric(column, name, None)
-    if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
-        return _numeric(column, name, None)
+        return True
     if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
-        return _from_objects(column, name, settings)
-    raise SchemaError(
-        f"Feature {name!r}", "hold numbers, text, truth values, categories or dates", f"dtype {dtype}", "convert the column", feature=name
-    )
+        texts, others = _split(column, name)
+        return not texts and any(not isinstance(cell, bool) for cell in others)
+    if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
+        return True
+    raise _error(name, "hold numbers, text, truth values, categories or dates", f"dtype {dtype}", "convert the column")
+
+
+def _split(column: pd.Series[Any], name: Name) -> tuple[list[str], list[Value]]:
+    """The different cells of a column: the texts in order, and the others."""
+    cells = distinct(column, name)[1]
+    others = [cell for cell in cells if not isinstance(cell, datetime.date)]
+    if 0 < len(others) < len(cells):
+        raise _error(name, "hold nothing beside its dates", repr(others[0]), "make it missing, or a date of its own")
+    found = [plain(cell, name) for cell in cells]
+    return sorted(cell for cell in found if isinstance(cell, str)), [cell for cell in found if not isinstance(cell, str)]
 
 
 def _all_dates(column: pd.Series[Any]) -> bool:
     cells = column.dropna()
-    return column.dtype == object and bool(cells.map(lambda cell: isinstance(cell, datetime.date)).all())
-
-
-def _from_category(column: pd.Series[Any], name: Name, dtype: pd.CategoricalDtype) -> Feature:
-    values = [plain(value) for value in dtype.categories]
-    if dtype.ordered and not column.isna().any():
-        return Ordinal(name, tuple(values), dtype=ORDERED_CATEGORY)
-    if dtype.ordered:
-        warnings.warn(
-            f"Feature {name!r} is ordered and has missing cells, which have no rank; it becomes Categorical. "
-            "Hint: fill the missing cells to keep the order.",
-            LikelyWarning,
-            stacklevel=4,
-        )
-    return _discrete(column, name, values)
-
-
-def _discrete(column: pd.Series[Any], name: Name, values: list[Value]) -> Feature:
-    if column.isna().any() and None not in values:
-        values = [*values, None]
-    return (Binary if len(values) == 2 else Categorical)(name, tuple(values), dtype=_dtype(column))
+    return column.dtype == object and len(cells) > 0 and all(isinstance(cell, datetime.date) for cell in cells)
 
 
 def _dtype(column: pd.Series[Any]) -> str:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return ORDERED_CATEGORY if column.dtype.ordered else "category"
-    if _all_dates(column):
-        return DATE
-    return str(column.dtype)
+    return DATE if _all_dates(column) else str(column.dtype)
 
 
-def _from_objects(column: pd.Series[Any], name: Name, settings: Mapping[str, Any]) -> Feature:
-    cells = [plain(cell) for cell in column.dropna().unique()]
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    if texts and len(texts) < len(cells):
-        return _with_codes(column, name, {"codes": sorted(texts), **settings})
-    if not texts and not all(isinstance(cell, bool) for cell in cells):
-        return _numeric(column, name, None)
-    if len(cells) > MOST_VALUES and len(cells) > len(column) / 20:
-        raise SchemaError(
-            f"Feature {name!r}", f"have at most {MOST_VALUES} different values", f"{len(cells)} different texts",
-            f"drop it if it is an identifier, or say features={{{name!r}: 'categorical'}}", feature=name,
-        )  # fmt: skip
-    return _discrete(column, name, sorted(cells))  # type: ignore[type-var]
-
-
-def _numeric(column: pd.Series[Any], name: Name, whole: bool | None) -> Feature:
+def _known_numbers(column: pd.Series[Any], name: Name) -> Numbers:
     numbers = numbers_of(column, _dtype(column), name)
-    known = numbers[~np.isnan(numbers)]
-    if known.size == 0:
-        raise SchemaError(f"Feature {name!r}", "have a number", "only missing values", "drop the column", feature=name)
-    lower, upper, dtype = float(known.min()), float(known.max()), _dtype(column)
-    if types.is_integer_dtype(column.dtype) and max(-lower, upper) > EXACT_INTEGER:
-        raise SchemaError(f"Feature {name!r}", "stay below 2**53", upper, "drop it if it is an identifier", feature=name)
-    integer = whole if whole is not None else bool((known == np.round(known)).all()) and max(-lower, upper) <= EXACT_INTEGER
-    if known.size < numbers.size:
-        return Mixed(name, lower, upper, (None,), integer=integer, dtype=dtype)
-    return (Integer if integer else Continuous)(name, lower, upper, dtype=dtype)
+    return numbers[~np.isnan(numbers)]
 
 
-def _as_kind(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[str, Any]) -> Feature:
-    """The feature of the kind the user asked for, with bounds or values from the data where they are not given."""
-    if kind in ("continuous", "integer", "mixed"):
-        if kind == "mixed" and not column.isna().any():
-            raise SchemaError(f"Feature {name!r}", "have codes to be mixed", "no codes", "give codes=[...]", feature=name)
-        return _numeric(column, name, kind == "integer" if kind != "mixed" else settings.get("integer"))
-    values = settings.get("values")
-    if values is None:
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            values = [plain(value) for value in column.dtype.categories]
-        else:
-            values = sorted((plain(cell) for cell in column.dropna().unique()), key=lambda cell: (isinstance(cell, str), cell))
-        if column.isna().any():
-            values = [*values, None]
-    return make_feature(kind, {"name": name, "values": tuple(values), "dtype": _dtype(column)})
+def _whole(numbers: Numbers) -> bool:
+    return bool(((numbers == np.round(numbers)) & (np.abs(numbers) < EXACT_INTEGER)).all())
 
 
-def _with_codes(column: pd.Series[Any], name: Name, settings: Mapping[str, Any]) -> Feature:
-    """A mixed feature: the bounds come from the cells that are not codes."""
-    codes = {plain(code) for code in settings["codes"]}
-    rest = column[[plain(cell) not in codes for cell in column]]
-    settings = dict(settings)
-    if rest.isna().any():
-        raise SchemaError(
-            f"Feature {name!r}", "have a code for missing cells", f"{int(rest.isna().sum())} missing cells", "add None to its codes",
-            feature=name,
+def _codes(column: pd.Series[Any], name: Name) -> list[Value]:
+    """The codes of a mixed feature that the data shows: its texts, and missing cells."""
+    texts: list[str] = [] if _holds_numbers(column, name) else _split(column, name)[0]
+    codes: list[Value] = [*texts, *([None] if column.isna().any() else [])]
+    if not codes:
+        raise _error(name, "have codes to be mixed", "no codes", "give codes=[...]")
+    return codes
+
+
+def _refuse_identifier(texts: int, column: pd.Series[Any], name: Name) -> None:
+    if texts > MOST_VALUES and texts > len(column) / 20:
+        raise _error(
+            name, f"have at most {MOST_VALUES} different values", f"{texts} different texts",
+            f"drop it if it is an identifier, or say features={{{name!r}: 'categorical'}}",
         )  # fmt: skip
-    numbers = numbers_of(rest, _dtype(column), name)
-    if numbers.size == 0 and not {"lower", "upper"} <= set(settings):
-        raise SchemaError(f"Feature {name!r}", "have a number beside its codes", "only codes", "use Categorical", feature=name)
-    if numbers.size:
-        settings.setdefault("lower", float(numbers.min()))
-        settings.setdefault("upper", float(numbers.max()))
-    if "step" not in settings:
-        settings.setdefault("integer", bool((numbers == np.round(numbers)).all()))
-    return make_feature("mixed", {"name": name, "dtype": _dtype(column), **settings})
+
+
+def _numeric(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Bounds from the cells that are numbers, and whether those of a mixed feature are whole."""
+    if kind == "mixed":
+        given = settings["codes"] if types.is_list_like(settings["codes"]) else ()
+        codes = {plain(code, name) for code in given}
+        column = column[[plain(cell, name) not in codes for cell in column]]
+        if column.isna().any():
+            raise _error(
+                name, "have a code for missing cells", f"{int(column.isna().sum())} missing cells", "add None to its codes"
+            )
+    known = _known_numbers(column, name)
+    if known.size == 0 and not {"lower", "upper"} <= set(settings):
+        raise _error(name, "have a number", "none", "drop the column, make it Categorical, or give lower and upper")
+    bounds = {"lower": float(known.min()), "upper": float(known.max())} if known.size else {}
+    return bounds if kind != "mixed" or "step" in settings else {**bounds, "integer": _whole(known)}
+
+
+def _discrete(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that the data shows, where they are not given."""
+    if "values" in settings:
+        return {}
+    values = _values(column, name)
+    dtype = _dtype(column)
+    ranked = dtype == ORDERED_CATEGORY or holds_dates(dtype) or not any(isinstance(value, str) for value in values)
+    if kind == "ordinal" and (None in values or not ranked):
+        what = "missing cells, which have no rank" if None in values else f"{values[0]!r}, ... without an order"
+        raise _error(
+            name, "have its values in rank order", what, f"say features={{{name!r}: {{'kind': 'ordinal', 'values': [...]}}}}"
+        )
+    return {"values": values}
+
+
+def _values(column: pd.Series[Any], name: Name) -> list[Value]:
+    """The values of a discrete column: a category's in their order, others sorted; missing last, where a cell is."""
+    missing: list[Value] = [None] if column.isna().any() else []
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return [*(plain(value, name) for value in column.dtype.categories), *missing]
+    if types.is_bool_dtype(column.dtype):
+        return [False, True, *missing]
+    texts, others = _split(column, name)
+    return [*sorted(others), *texts, *missing]  # type: ignore[type-var]

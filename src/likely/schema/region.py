@@ -88,9 +88,13 @@ class Region:
         return Region(self.intervals + other.intervals)
 
     def __and__(self, other: Region) -> Region:
-        return Region(
-            tuple((max(a, c), min(b, d)) for a, b in self.intervals for c, d in other.intervals if max(a, c) <= min(b, d))
-        )
+        mine, theirs, both = list(self.intervals), list(other.intervals), []
+        while mine and theirs:
+            (a, b), (c, d) = mine[-1], theirs[-1]
+            if max(a, c) <= min(b, d):
+                both.append((max(a, c), min(b, d)))
+            (mine if a > c else theirs).pop()
+        return Region(tuple(both))
 
     def __invert__(self) -> Region:
         gaps: list[Interval] = []

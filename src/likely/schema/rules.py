@@ -51,7 +51,7 @@ class LinearRow:
     def satisfied(self, rows: Numbers) -> NDArray[np.bool_]:
         """Which rows keep the rule."""
         numbers = rows[:, self.features]
-        skipped = (is_code(numbers) | np.isnan(numbers)).any(axis=1)
+        skipped: NDArray[np.bool_] = np.asarray((is_code(numbers) | np.isnan(numbers)).any(axis=1), dtype=np.bool_)
         terms = np.where(skipped[:, None], 0.0, numbers) * np.array(self.coefficients)
         slack = FEASIBILITY * np.maximum(np.abs(terms).sum(axis=1), abs(self.upper))
         holds: NDArray[np.bool_] = skipped | (terms.sum(axis=1) <= self.upper + slack)

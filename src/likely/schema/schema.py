@@ -24,7 +24,7 @@ from likely.schema.constraints import (
     constraint_from_dict,
 )
 from likely.schema.contradiction import refuse_contradictions
-from likely.schema.costs import Cost, cost_from_dict, fit_cost, unit_cost
+from likely.schema.costs import Cost, check_cost, cost_from_dict, fit_cost, unit_cost
 from likely.schema.features import Feature, feature_from_dict
 from likely.schema.infer import Override, infer_feature
 from likely.schema.rules import Rule, all_satisfied
@@ -47,8 +47,8 @@ class Schema:
     costs: tuple[Cost, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", tuple(self.features))
-        object.__setattr__(self, "constraints", tuple(dict.fromkeys(self.constraints)))
+        object.__setattr__(self, "features", _all_of(Feature, self.features, "features"))
+        object.__setattr__(self, "constraints", tuple(dict.fromkeys(_all_of(Constraint, self.constraints, "constraints"))))
         if not self.features:
             raise SchemaError("A schema", "have at least one feature", "none", "use Schema.infer(X)")
         names = [feature.name for feature in self.features]
@@ -58,6 +58,8 @@ class Schema:
         object.__setattr__(self, "costs", tuple(self.costs) or tuple(unit_cost(f) for f in self.features))
         if len(self.costs) != len(self.features):
             raise SchemaError("A schema", "have one cost per feature", len(self.costs), "leave costs out or give all")
+        for feature, cost in zip(self.features, self.costs, strict=True):
+            check_cost(feature, cost)
         for constraint in self.constraints:
             for name in constraint.features:
                 self.index(name)
@@ -89,6 +91,7 @@ class Schema:
         constraints. Costs are the paper's (1 / MAD of the data), times `weights` (a factor, or `{"up": a, "down":
         b}`), plus `fees` for any change (one for all, or per feature), or as `tables` say (`{old: {new: price}}`).
         """
+        _check_frame(X)
         _check_table(X)
         _check_names(X, features=features, weights=weights, tables=tables, fees=fees if isinstance(fees, Mapping) else None)
         found = tuple(infer_feature(X[name], name, (features or {}).get(name)) for name in X.columns)
@@ -105,7 +108,10 @@ class Schema:
         constraints: list[Constraint] = [Immutable(name) for name in _listed(immutable, "immutable")]
         constraints += [Increasing(name) for name in _listed(increasing, "increasing")]
         constraints += [Decreasing(name) for name in _listed(decreasing, "decreasing")]
-        constraints += [*rules, *([MaxChanges(max_changes)] if max_changes is not None else [])]
+        constraints += [
+            *_all_of(Constraint, rules, "constraints"),
+            *([MaxChanges(max_changes)] if max_changes is not None else []),
+        ]
         return cls(found, tuple(constraints), costs)
 
     def with_constraints(self, *constraints: Constraint) -> Schema:
@@ -157,18 +163,18 @@ class Schema:
 
     def encode(self, X: pd.DataFrame) -> Numbers:
         """A table as doubles, one column per feature; cells that are missing and no value of their feature are NaN."""
-        if not isinstance(X, pd.DataFrame):
-            raise SchemaError("A table", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=schema.names)")
+        _check_frame(X)
         self._refuse_missing(X.columns)
         numbers = np.empty((len(X), len(self.features)))
         for j, feature in enumerate(self.features):
             numbers[:, j] = feature.encode(X[feature.name])
         return numbers
 
-    def encode_row(self, row: Any) -> Numbers:
+    def encode_row(self, row: Any, *, complete: bool = False) -> Numbers:
         """One row (dict, Series, one-row DataFrame, or values in the order of the features) as doubles.
 
-        None or NaN is an unknown, unless missing is a value of the feature.
+        None or NaN is an unknown, unless missing is a value of the feature. A counterfactual is `complete`: an unknown
+        is refused.
         """
         if isinstance(row, pd.DataFrame):
             if len(row) != 1:
@@ -183,13 +189,18 @@ class Schema:
                 raise SchemaError("A row", f"have {len(self.features)} values", len(values), "use a dict to name them")
         else:
             raise SchemaError("A row", "be a dict, Series, one-row DataFrame or list", type(row).__name__, "use X.iloc[i]")
-        return np.array([feature.number(value) for feature, value in zip(self.features, values, strict=True)])
+        numbers = np.array([feature.number(value) for feature, value in zip(self.features, values, strict=True)])
+        if complete and np.isnan(numbers).any():
+            name = self.names[int(np.isnan(numbers).argmax())]
+            raise SchemaError("A counterfactual", f"have a value of feature {name!r}", "an unknown", "fill it in", feature=name)
+        return numbers
 
     def _refuse_missing(self, names: Iterable[Any]) -> None:
-        known = set(names)
+        known = list(names)
         for name in self.names:
-            if name not in known:
-                raise SchemaError("A row", f"have a value of feature {name!r}", "none", "give None if it is unknown", feature=name)
+            if known.count(name) != 1:
+                got, hint = ("several", "rename all but one") if name in known else ("none", "give None if it is unknown")
+                raise SchemaError("A row", f"have a value of feature {name!r}", got, hint, feature=name)
 
     def decode(self, numbers: Numbers) -> pd.DataFrame:
         """An array of doubles as a table with the user's columns and dtypes."""
@@ -202,6 +213,7 @@ class Schema:
 
     def validate(self, X: pd.DataFrame) -> ValidationReport:
         """Everything in a table that does not fit: cells outside their feature, rows that break a row-wise rule."""
+        _check_frame(X)
         return validate(self, X)
 
     def compile(self, factual: Numbers) -> tuple[Rule, ...]:
@@ -225,7 +237,7 @@ class Schema:
 
     def cost(self, factual: Any, row: Any) -> float:
         """The cost of a row for a factual (both as the user writes rows)."""
-        return float(self.prices(self.encode_row(factual), self.encode_row(row)[None, :])[0])
+        return float(self.prices(self.encode_row(factual), self.encode_row(row, complete=True)[None, :])[0])
 
     # -- files ----------------------------------------------------------------------------------------------------
 
@@ -239,17 +251,21 @@ class Schema:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """The schema that `to_dict` described; refuses what it does not know, by name."""
+        if not isinstance(data, Mapping):
+            raise SchemaError(
+                "A schema", "have version, features and constraints", type(data).__name__, "see `likely schema infer`"
+            )
         if data.get("version") != VERSION:
             raise SchemaError("The version of a schema", f"be {VERSION}", repr(data.get("version")), "write it with this version")
-        unknown = set(data) - {"version", "features", "constraints"}
-        if unknown or not isinstance(data.get("features"), list):
-            raise SchemaError(
-                "A schema", "have version, features and constraints", sorted(unknown) or "no features", "see `likely schema infer`"
-            )
+        unknown = [repr(key) for key in data if key not in ("version", "features", "constraints")]
+        unlisted = [key for key in ("features", "constraints") if not isinstance(data.get(key) or [], list)]
+        if unknown or unlisted or "features" not in data:
+            got = ", ".join(unknown) or f"no list of {(*unlisted, 'features')[0]}"
+            raise SchemaError("A schema", "have version, features and constraints", got, "see `likely schema infer`")
         features, costs = [], []
-        for item in data["features"]:
-            settings = dict(item)
-            cost = settings.pop("cost", None)
+        for item in data["features"] or ():
+            settings = dict(item) if isinstance(item, Mapping) else item
+            cost = settings.pop("cost", None) if isinstance(item, Mapping) else None
             features.append(feature_from_dict(settings))
             costs.append(unit_cost(features[-1]) if cost is None else cost_from_dict(features[-1], cost))
         constraints = [constraint_from_dict(item) for item in data.get("constraints") or ()]
@@ -262,7 +278,11 @@ class Schema:
     @classmethod
     def from_json(cls, text: str) -> Schema:
         """The schema in a JSON text."""
-        return cls.from_dict(json.loads(text))
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise SchemaError("A schema's text", "be JSON", error, "use schema.to_json()") from None
+        return cls.from_dict(data)
 
     def to_yaml(self) -> str:
         """YAML text for people to edit."""
@@ -279,15 +299,28 @@ class Schema:
         return cls.from_dict(files.read_text(path))
 
 
+def _all_of(kind: type[Any], items: Any, what: str) -> tuple[Any, ...]:
+    if isinstance(items, Iterable) and not isinstance(items, (str, Mapping)):
+        found = tuple(items)
+        bad = next((item for item in found if not isinstance(item, kind)), None)
+        if bad is None:
+            return found
+        items = bad
+    raise SchemaError(f"The {what} of a schema", f"be a list of {what}", repr(items), "use Schema.infer(X, rules=[...])")
+
+
 def _listed(names: Iterable[Name], what: str) -> list[Name]:
     if isinstance(names, str):
         raise SchemaError(f"'{what}'", "be a list of names", repr(names), f"write {what}=[{names!r}]")
     return list(names)
 
 
-def _check_table(X: pd.DataFrame) -> None:
+def _check_frame(X: Any) -> None:
     if not isinstance(X, pd.DataFrame):
         raise SchemaError("A table", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=[...])")
+
+
+def _check_table(X: pd.DataFrame) -> None:
     if X.columns.nlevels > 1:
         raise SchemaError("The columns of a table", "have one level", f"{X.columns.nlevels} levels", "flatten their names")
     if len(X) == 0 or len(X.columns) == 0:

@@ -6,19 +6,22 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from likely.schema.constraints import Constraint, Decreasing, Immutable, Increasing
-from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
-from likely.schema.values import Name, show_number
+from likely.schema.values import Name
 
 if TYPE_CHECKING:
     from likely.schema.schema import Schema
 
 _MOST = 72
-_WORDS = {Immutable: "may not change", Increasing: "may not decrease", Decreasing: "may not increase"}
+_WORDS: dict[type[Constraint], str] = {
+    Immutable: "may not change",
+    Increasing: "may not decrease",
+    Decreasing: "may not increase",
+}
 
 
 def _rows(schema: Schema) -> list[tuple[str, str, str, str, str]]:
     return [
-        (str(f.name), f.kind, f.describe(), _moves(schema.constraints, f.name), _price(cost))
+        (str(f.name), f.kind, f.describe(), _moves(schema.constraints, f.name), cost.describe())
         for f, cost in zip(schema.features, schema.costs, strict=True)
     ]
 
@@ -26,26 +29,6 @@ def _rows(schema: Schema) -> list[tuple[str, str, str, str, str]]:
 def _moves(constraints: tuple[Constraint, ...], name: Name) -> str:
     words = [_WORDS[type(c)] for c in constraints if type(c) in _WORDS and c.features == (name,)]
     return ", ".join(words)
-
-
-def _price(cost: Cost) -> str:
-    if isinstance(cost, MixedCost):
-        return f"{_price(cost.move)}; code {_span(cost.weights)}"
-    if isinstance(cost, SwitchCost):
-        return f"{_span(cost.weights)} per value" + _fee(cost.fee)
-    if isinstance(cost, MoveCost):
-        ways = show_number(cost.up) if cost.up == cost.down else f"up {show_number(cost.up)}, down {show_number(cost.down)}"
-        return f"{ways} per unit{_fee(cost.fee)}"
-    return repr(cost)
-
-
-def _span(weights: tuple[float, ...]) -> str:
-    low, high = min(weights), max(weights)
-    return f"{low:.3g}" if low == high else f"{low:.3g}-{high:.3g}"
-
-
-def _fee(fee: float) -> str:
-    return f" + {show_number(fee)} per change" if fee else ""
 
 
 def _other_rules(schema: Schema) -> list[str]:
@@ -59,7 +42,8 @@ def as_text(schema: Schema) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     rules = ["", "rules:", *("  " + rule for rule in _other_rules(schema))] if _other_rules(schema) else []
-    return "\n".join([f"Schema of {len(schema.features)} features", *lines, *rules])
+    count = len(schema.features)
+    return "\n".join([f"Schema of {count} feature{'s' if count > 1 else ''}", *lines, *rules])
 
 
 def as_html(schema: Schema) -> str:

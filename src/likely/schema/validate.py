@@ -76,24 +76,28 @@ def validate(schema: Schema, data: pd.DataFrame) -> ValidationReport:
     numbers = np.full((len(data), len(schema.features)), math.nan)
     problems: list[Problem] = []
     for j, feature in enumerate(schema.features):
-        if feature.name in data.columns:
-            numbers[:, j], found = _read(feature, data[feature.name])
+        column: Any = data.get(feature.name)
+        if isinstance(column, pd.DataFrame):
+            problems.append(Problem(feature.name, len(data), "stand in several columns of this name", str(column.shape[1])))
+        elif column is not None:
+            numbers[:, j], found = _read(feature, column)
             problems += found
-    complete = ~np.isnan(numbers).any(axis=1)
-    nobody = np.full(len(schema.features), math.nan)
-    broken = []
-    for constraint in schema.constraints:
-        if constraint.row_wise and complete.any():
-            kept = all_satisfied(constraint.compile(schema, nobody), numbers[complete])
-            if not kept.all():
-                broken.append((constraint, int((~kept).sum())))
+    broken = [(c, _count_broken(schema, c, numbers)) for c in schema.constraints if c.row_wise]
     return ValidationReport(
         rows=len(data),
         problems=tuple(problems),
-        broken=tuple(broken),
+        broken=tuple((constraint, count) for constraint, count in broken if count),
         missing=tuple(name for name in schema.names if name not in data.columns),
         extra=tuple(name for name in data.columns if name not in schema.names),
     )
+
+
+def _count_broken(schema: Schema, constraint: Constraint, numbers: Numbers) -> int:
+    """How many rows break a row-wise rule, among those where all that it names is known."""
+    named = [schema.index(name) for name in constraint.features]
+    complete = numbers[~np.isnan(numbers[:, named]).any(axis=1)]
+    nobody = np.full(len(schema.features), math.nan)
+    return int((~all_satisfied(constraint.compile(schema, nobody), complete)).sum())
 
 
 def _read(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, list[Problem]]:
@@ -116,18 +120,23 @@ def _read(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, list[Probl
         (astray, f"lie between the steps of {feature.describe()}"),
     ):
         if rows.any():
-            first = plain(column[rows].iloc[0])
-            problems.append(Problem(feature.name, int(rows.sum()), what, repr(first)))
+            problems.append(Problem(feature.name, int(rows.sum()), what, _example(column[rows].iloc[0])))
     return numbers, problems
 
 
+def _example(cell: Any) -> str:
+    try:
+        return repr(plain(cell))
+    except SchemaError:
+        return repr(cell)
+
+
 def _read_values(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """Cell by distinct cell, for a column that cannot be read at once."""
-    places, found = pd.factorize(column, use_na_sentinel=False)
-    numbers, misfits = np.full(len(found), math.nan), np.zeros(len(found), dtype=bool)
-    for i, cell in enumerate(found):
+    """Cell by cell, for a column that cannot be read at once."""
+    numbers, misfits = np.full(len(column), math.nan), np.zeros(len(column), dtype=bool)
+    for i, cell in enumerate(column):
         try:
             numbers[i] = feature.number(cell)
         except SchemaError:
             misfits[i] = True
-    return numbers[places], misfits[places]
+    return numbers, misfits

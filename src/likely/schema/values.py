@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Collection
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api import types
 
 from likely.errors import SchemaError
 
@@ -22,10 +24,13 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 #: Numbers of a feature lie within +-LARGEST; what lies below is a special code.
 LARGEST = 2.0**999
-#: Whole numbers beyond this are not exact as doubles.
+#: Whole numbers from here on are not exact as doubles.
 EXACT_INTEGER = 2**53
 DATE = "date"
 ORDERED_CATEGORY = "category[ordered]"
+_EPOCH = datetime.date(1970, 1, 1)
+#: datetime64[ns] ends in 1677 and 2262.
+_NANOSECOND_DAYS = 106751
 
 
 def code_number(k: int) -> float:
@@ -43,27 +48,53 @@ def code_index(number: float) -> int:
     return round(-number / 2.0**1000) - 1
 
 
-def plain(value: Any) -> Value:
-    """`value` as a Python scalar that JSON keeps; None for anything missing."""
+def plain_name(name: Any) -> Any:
+    """A feature's name as Python's own text or whole number, where it is one."""
+    if isinstance(name, np.integer):
+        return int(name)
+    return str.__str__(name) if isinstance(name, str) else name
+
+
+def plain(value: Any, name: Name | None = None) -> Value:
+    """`value` as a Python scalar that JSON keeps, a day as ISO text; None for anything missing. Errors tell `name`."""
+    if isinstance(value, np.generic):
+        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else value.item()
     if value is None or value is pd.NA or value is pd.NaT:
         return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and math.isnan(value):
-        return None
     if isinstance(value, datetime.date):
-        return value.isoformat()[:10] if not isinstance(value, datetime.datetime) else _iso_day(value)
-    if isinstance(value, (str, bool, int, float)):
-        return value
+        return _iso_day(value, name)
+    # Subclasses (enums, say) become what they are underneath.
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    if isinstance(value, int):
+        return value if isinstance(value, bool) else int(value)
+    if isinstance(value, str):
+        return str.__str__(value)
     raise SchemaError(
-        "A value", "be text, a number, a truth value or missing", f"{value!r} ({type(value).__name__})", "convert the column"
-    )
+        _of(name, "A value"), "be text, a number, a truth value, a day or missing", f"{value!r} ({type(value).__name__})",
+        "convert the column", feature=name,
+    )  # fmt: skip
 
 
-def _iso_day(moment: datetime.datetime) -> str:
-    if moment != moment.replace(hour=0, minute=0, second=0, microsecond=0):
-        raise SchemaError("A date", "be a whole day", moment.isoformat(sep=" "), "drop the time with .dt.normalize()")
-    return moment.date().isoformat()
+def _of(name: Name | None, otherwise: str) -> str:
+    return otherwise if name is None else f"A value of feature {name!r}"
+
+
+def _iso_day(day: datetime.date, name: Name | None) -> str:
+    if isinstance(day, datetime.datetime):
+        if day.tzinfo is not None:
+            raise SchemaError(
+                _of(name, "A date"),
+                "be a day without a time zone",
+                day.isoformat(sep=" "),
+                "use .dt.tz_localize(None)",
+                feature=name,
+            )
+        if day != day.replace(hour=0, minute=0, second=0, microsecond=0):
+            raise SchemaError(
+                _of(name, "A date"), "be a whole day", day.isoformat(sep=" "), "drop the time with .dt.normalize()", feature=name
+            )
+    return day.isoformat()[:10]
 
 
 def holds_dates(dtype: str) -> bool:
@@ -72,70 +103,153 @@ def holds_dates(dtype: str) -> bool:
 
 
 def day_number(text: str) -> float:
-    """Days since 1970-01-01 of an ISO date."""
-    return float((datetime.date.fromisoformat(text[:10]) - datetime.date(1970, 1, 1)).days)
+    """Days since 1970-01-01 of an ISO date; a ValueError if it is none, or has a time of day."""
+    moment = datetime.datetime.fromisoformat(text)
+    if moment.tzinfo is not None or moment.time() != datetime.time():
+        raise ValueError(text)
+    return float((moment.date() - _EPOCH).days)
 
 
 def day_text(number: float) -> str:
     """The ISO date that is `number` days after 1970-01-01."""
-    return (datetime.date(1970, 1, 1) + datetime.timedelta(days=round(number))).isoformat()
+    return (_EPOCH + datetime.timedelta(days=round(number))).isoformat()
+
+
+FIRST_DAY, LAST_DAY = day_number("0001-01-01"), day_number("9999-12-31")
+
+
+def dtype_of_numbers(dtype: Any) -> bool:
+    """Whether a column of numbers or days may have this dtype."""
+    if not isinstance(dtype, str):
+        return False
+    if holds_dates(dtype):
+        return dtype == DATE or dtype[11:-1] in ("s", "ms", "us", "ns")
+    try:
+        kind = types.pandas_dtype(dtype)
+    except TypeError:
+        return False
+    return types.is_object_dtype(kind) or (types.is_numeric_dtype(kind) and not types.is_complex_dtype(kind))
+
+
+def distinct(column: pd.Series[Any], name: Name) -> tuple[NDArray[np.intp], list[Any]]:
+    """The place of every cell among the column's different cells, -1 where it is missing, and those cells."""
+    try:
+        places, found = pd.factorize(column)
+    except TypeError:
+        bad = next(cell for cell in column if isinstance(cell, Collection) and not isinstance(cell, str))
+        raise SchemaError(f"Feature {name!r}", "hold single values", repr(bad), "split the column", feature=name) from None
+    return places, list(found)
+
+
+def number_of(value: Any, dtype: str, name: Name) -> float:
+    """One cell of a numeric or date column as a double, a missing one as NaN; refuses text and what a double cannot hold."""
+    found = plain(value, name)
+    if found is None:
+        return math.nan
+    if holds_dates(dtype):
+        return _day_of(found, name)
+    if isinstance(found, str):
+        raise SchemaError(f"Feature {name!r}", "hold numbers", repr(found), _text_hint(found), feature=name)
+    if not abs(found) < LARGEST:
+        raise _not_finite(found, name)
+    if isinstance(found, int) and abs(found) >= EXACT_INTEGER:
+        raise _not_exact(found, name)
+    return float(found)
+
+
+def _day_of(found: Value, name: Name) -> float:
+    try:
+        return day_number(found)  # type: ignore[arg-type]  # the TypeError is awaited
+    except (TypeError, ValueError):
+        raise SchemaError(f"Feature {name!r}", "hold dates", repr(found), "write dates as 2026-01-31", feature=name) from None
+
+
+def _text_hint(text: str) -> str:
+    try:
+        float(text)
+    except ValueError:
+        return "correct the cell or make the feature Categorical"
+    return "it is text, not a number: convert the column with pd.to_numeric"
+
+
+def _not_finite(number: object, name: Name) -> SchemaError:
+    return SchemaError(f"Feature {name!r}", "be finite", number, "replace it by a bound or a missing value", feature=name)
+
+
+def _not_exact(number: object, name: Name) -> SchemaError:
+    return SchemaError(f"Feature {name!r}", "stay below 2**53", number, "drop it if it is an identifier", feature=name)
 
 
 def numbers_of(column: pd.Series[Any], dtype: str, name: Name) -> Numbers:
-    """A numeric or date column as doubles, missing cells as NaN; refuses text, infinities and times of day."""
-    if holds_dates(dtype) or pd.api.types.is_datetime64_any_dtype(column.dtype):
+    """A numeric or date column as doubles, missing cells as NaN; refuses what `number_of` refuses."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    if types.is_datetime64_any_dtype(column.dtype) and holds_dates(dtype):
         return _days_of(column, name)
-    try:
-        numbers = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
-    except (ValueError, TypeError):
-        bad = next(v for v in column if not isinstance(v, (int, float, np.number)) and plain(v) is not None)
-        raise SchemaError(
-            f"Feature {name!r}", "hold numbers", repr(bad), "correct the cell or make the feature Categorical", feature=name
-        ) from None
-    if np.isinf(numbers).any():
-        raise SchemaError(
-            f"Feature {name!r}", "be finite", "an infinite value", "replace it by a bound or a missing value", feature=name
-        )
+    if not types.is_numeric_dtype(column.dtype) or types.is_complex_dtype(column.dtype) or holds_dates(dtype):
+        return np.array([number_of(cell, dtype, name) for cell in column], dtype=np.float64)
+    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    large = np.abs(numbers)
+    if (large >= LARGEST).any():
+        raise _not_finite(numbers[large >= LARGEST][0], name)
+    if types.is_integer_dtype(column.dtype) and (large >= EXACT_INTEGER).any():
+        raise _not_exact(column[large >= EXACT_INTEGER].iloc[0], name)
     return numbers
 
 
-def _days_of(column: pd.Series[Any], name: Name) -> Numbers:
-    try:
-        moments = pd.to_datetime(column)
-    except (ValueError, TypeError) as error:
-        raise SchemaError(f"Feature {name!r}", "hold dates", str(error), "write dates as 2026-01-31", feature=name) from None
+def _days_of(moments: pd.Series[Any], name: Name) -> Numbers:
     if moments.dt.tz is not None:
         raise SchemaError(
             f"Feature {name!r}", "have dates without a time zone", str(moments.dt.tz), "use .dt.tz_localize(None)", feature=name
         )
-    days = moments.dt.floor("D")
-    if (days != moments)[moments.notna()].any():
-        bad = moments[(days != moments) & moments.notna()].iloc[0]
-        raise SchemaError(f"Feature {name!r}", "hold whole days", bad, "drop the time with .dt.normalize()", feature=name)
-    counted = (days - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
-    return counted.to_numpy(dtype=np.float64, na_value=np.nan)
+    timed = (moments.dt.normalize() != moments) & moments.notna()
+    if timed.any():
+        raise SchemaError(
+            f"Feature {name!r}", "hold whole days", moments[timed].iloc[0], "drop the time with .dt.normalize()", feature=name
+        )
+    days = moments.to_numpy(dtype="datetime64[D]").astype(np.int64).astype(np.float64)
+    return np.where(moments.isna(), np.nan, days)
 
 
 def column_of(numbers: Numbers, dtype: str, name: Name) -> pd.Series[Any]:
-    """Doubles as a column of the user's dtype (the inverse of `numbers_of`)."""
+    """Doubles as a column of the user's dtype (the inverse of `numbers_of`).
+
+    A dtype that cannot hold them - a missing value or a fraction among whole numbers - gives way to floats.
+    """
+    if holds_dates(dtype):
+        return _dates_of(numbers, dtype, name)
+    series = pd.Series(numbers, name=name)
+    kind = types.pandas_dtype(dtype)
+    if isinstance(kind, np.dtype):
+        return series.astype(kind) if _holds(kind, numbers) else series
+    inner = getattr(kind, "numpy_dtype", None)
+    return series.astype(kind if inner is None or _holds(inner, numbers[~np.isnan(numbers)]) else "Float64")
+
+
+def _holds(kind: np.dtype[Any], numbers: Numbers) -> bool:
+    """Whether a numpy dtype can hold these numbers, the rounding of floats aside."""
+    if kind.kind == "f":
+        return not (np.abs(numbers) > np.finfo(kind).max).any()
+    low, high = (np.iinfo(kind).min, np.iinfo(kind).max) if kind.kind in "iu" else (0, 1)
+    return bool(((numbers == np.round(numbers)) & (numbers >= low) & (numbers <= high)).all())
+
+
+def _dates_of(numbers: Numbers, dtype: str, name: Name) -> pd.Series[Any]:
     missing = np.isnan(numbers)
     if dtype == DATE:
         dates = [None if gone else datetime.date.fromisoformat(day_text(n)) for n, gone in zip(numbers, missing, strict=True)]
         return pd.Series(dates, dtype=object, name=name)
-    if holds_dates(dtype):
-        days = pd.Series(pd.to_timedelta(np.where(missing, 0, numbers), unit="D"))
-        return (pd.Timestamp("1970-01-01") + days).astype(dtype).where(~missing).rename(name)
-    series = pd.Series(numbers, name=name)
-    if not missing.any():
-        return series.astype(dtype)
-    return series if dtype.lower().startswith(("int", "uint")) and dtype[0].islower() else series.astype(dtype)
+    days = np.where(missing, 0, numbers).round().astype(np.int64)
+    if dtype == "datetime64[ns]" and (np.abs(days) > _NANOSECOND_DAYS).any():
+        dtype = "datetime64[us]"
+    return pd.Series(days.astype("datetime64[D]"), name=name).astype(types.pandas_dtype(dtype)).mask(missing)
 
 
 def show_number(number: float) -> str:
-    """A number as a person writes it."""
-    if number == round(number) and abs(number) < 1e15:
+    """A number as a person writes it, without loss."""
+    if abs(number) < 1e15 and number == round(number):
         return str(round(number))
-    return f"{number:.6g}"
+    return repr(float(number))
 
 
 def show_value(value: Value) -> str:

@@ -1,5 +1,5 @@
 """Readers of scikit-learn's models and transformers; importing this registers them."""
 
-from likely.predictor.sklearn import linear, pipeline, preprocessing
+from likely.predictor.sklearn import boosting, hist, linear, network, pipeline, preprocessing, trees
 
-__all__ = ["linear", "pipeline", "preprocessing"]
+__all__ = ["boosting", "hist", "linear", "network", "pipeline", "preprocessing", "trees"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from likely.errors import PredictorError
-from likely.predictor.wires import FLOAT64, Inputs
-from likely.schema.values import Numbers
+from likely.predictor.tables import as_fitted, takes_array
+from likely.predictor.wires import CASTS, Inputs, Step, Wire
+from likely.schema.values import DATE, Numbers
+
+__all__ = ["as_fitted", "bind", "decision", "name_of", "prediction", "refuse_several_targets", "refuse_unfitted", "shares"]
 
 
 def name_of(model: Any) -> str:
@@ -19,33 +23,74 @@ def name_of(model: Any) -> str:
     return type(model).__name__
 
 
-def bind(model: Any, inputs: Inputs) -> Inputs:
-    """The inputs that a fitted estimator reads, by the names it was fitted with, or else by their number."""
-    by = name_of(model)
+def refuse_unfitted(model: Any) -> None:
+    """Refuse an estimator that was not fitted."""
     try:
         check_is_fitted(model)
     except NotFittedError:
-        raise PredictorError(f"A {by}", "be fitted", "one that is not", "call fit first") from None
+        raise PredictorError(f"A {name_of(model)}", "be fitted", "one that is not", "call fit first") from None
+
+
+def bind(model: Any, inputs: Inputs) -> Inputs:
+    """The inputs that a fitted estimator reads, by the names it was fitted with, or else by their number."""
+    by = name_of(model)
+    refuse_unfitted(model)
     names = getattr(model, "feature_names_in_", None)
     if inputs.untouched and names is not None:
         inputs = inputs.named(list(names), by)
+    elif inputs.untouched and takes_array(model, inputs.schema.names):
+        inputs = as_array(inputs, by)
     count = getattr(model, "n_features_in_", len(inputs))
     return inputs.counted(int(count), by)
 
 
+# -- precision: what dtype a block of columns has when scikit-learn makes an array of it ------------------------------
+
+
+def cast(inputs: Inputs, dtype: str, by: str) -> Inputs:
+    """The inputs in an array of this dtype. Only a float dtype changes what follows."""
+
+    def changed(wire: Wire) -> Wire:
+        if wire.dtype in (dtype, DATE):  # a date is refused where a model reads it
+            return wire
+        return wire.then(Step(dtype), by=by) if dtype in CASTS else replace(wire, dtype=dtype)
+
+    return replace(inputs, wires=tuple(changed(wire) for wire in inputs.wires), untouched=False)
+
+
+def common_dtype(dtypes: Sequence[str]) -> str:
+    """The dtype of an array that holds all of these; "object" if one of them is no number."""
+    kinds = [np.dtype(dtype) if dtype in _NUMBERS else np.dtype(object) for dtype in dtypes]
+    return np.result_type(*kinds).name if kinds else "float64"
+
+
+_NUMBERS = {np.dtype(code).name for code in "?bhilqBHILQefd"}
+
+
+def dtype_of(inputs: Inputs) -> str:
+    """The dtype of the inputs as one array, made by numpy."""
+    return common_dtype([wire.dtype for wire in inputs.wires])
+
+
+def as_array(inputs: Inputs, by: str) -> Inputs:
+    """The inputs as `DataFrame.to_numpy` gives them: as numpy does, except that truth values and numbers are objects."""
+    kinds = {wire.dtype == "bool" for wire in inputs.wires}
+    return cast(inputs, dtype_of(inputs) if len(kinds) < 2 else "object", by)
+
+
+def as_numbers(inputs: Inputs, by: str) -> Inputs:
+    """The inputs as `check_array` gives them: objects become float64."""
+    found = dtype_of(inputs)
+    return cast(inputs, "float64" if found == "object" else found, by)
+
+
 def as_block(inputs: Inputs, by: str) -> Inputs:
-    """The inputs as one numeric array: float32 if all of them are, else float64."""
-    if all(wire.dtype == "float32" for wire in inputs.wires):
-        return inputs
-    return replace(inputs, wires=tuple(w.then(FLOAT64, by=by) if w.dtype == "float32" else w for w in inputs.wires))
+    """The inputs as the float array that scalers work on: in their own precision if that is one, else float64."""
+    found = dtype_of(inputs)
+    return cast(inputs, found if found in CASTS else "float64", by)
 
 
-def as_fitted(model: Any, X: Any) -> Any:
-    """A table as the estimator was fitted: with column names if it knows them, else as an array."""
-    names = getattr(model, "feature_names_in_", None)
-    if not hasattr(X, "columns"):
-        return X
-    return X[list(names)] if names is not None else X.to_numpy()
+# -- what the model says ------------------------------------------------------------------------------------------------
 
 
 def decision(model: Any, X: Any) -> Numbers:

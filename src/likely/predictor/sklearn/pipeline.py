@@ -1,27 +1,39 @@
-"""`Pipeline`, `ColumnTransformer`, `FeatureUnion`: transformers applied in a row and side by side."""
+"""`Pipeline`, `ColumnTransformer`, `FeatureUnion`, and searches over them: estimators in a row and side by side."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 
 from likely.errors import PredictorError
 from likely.predictor.forms import Form
 from likely.predictor.registry import Reader, reader_of, register, register_transformer, transformer_reader_of
-from likely.predictor.sklearn.common import as_fitted, bind
-from likely.predictor.wires import Inputs
+from likely.predictor.sklearn.common import (
+    as_array,
+    as_fitted,
+    as_numbers,
+    bind,
+    cast,
+    common_dtype,
+    dtype_of,
+    name_of,
+    refuse_unfitted,
+)
+from likely.predictor.wires import CASTS, Inputs, Step, Wire
 from likely.schema.values import Numbers
 
 
 def transformed(transformer: Any, inputs: Inputs) -> Inputs:
-    """What a fitted transformer, "passthrough" or "drop" makes of the inputs."""
-    if transformer is None or transformer == "passthrough":
+    """What a fitted transformer or "passthrough" makes of the inputs."""
+    if transformer is None or isinstance(transformer, str):
         return inputs
-    if transformer == "drop":
-        return Inputs(inputs.schema, ())
     return transformer_reader_of(transformer)(transformer, inputs)
+
+
+# -- in a row ---------------------------------------------------------------------------------------------------------
 
 
 def _through(steps: Any, inputs: Inputs) -> Inputs:
@@ -34,32 +46,58 @@ def _read_pipeline(model: Any, inputs: Inputs) -> Form:
     last = model.steps[-1][1]
     if last is None or isinstance(last, str):
         raise PredictorError("A Pipeline", "end in a classifier or regressor", repr(last), "pass it as encoder= instead")
-    before = _through(model.steps[:-1], inputs)
-    return reader_of(last).read(last, before)
+    reader = reader_of(last)  # first: a model without a reader is the greater news than a transformer without
+    return reader.read(last, _through(model.steps[:-1], inputs))
 
 
 def _score_pipeline(model: Any, X: Any) -> Numbers:
     last = model.steps[-1][1]
-    if len(model.steps) == 1:
-        return reader_of(last).score(last, X)
-    made = model[:-1].transform(as_fitted(model, X))
-    return reader_of(last).score(last, made.toarray() if hasattr(made, "toarray") else made)
+    if len(model.steps) > 1:
+        X = as_fitted(model, X)
+    for _, step in model.steps[:-1]:
+        X = X if step is None or isinstance(step, str) else step.transform(X)
+    return reader_of(last).score(last, X)
 
 
 def _transform_pipeline(model: Any, inputs: Inputs) -> Inputs:
     return _through(model.steps, inputs)
 
 
+def _read_search(model: Any, inputs: Inputs) -> Form:
+    refuse_unfitted(model)
+    return reader_of(model.best_estimator_).read(model.best_estimator_, inputs)
+
+
+def _score_search(model: Any, X: Any) -> Numbers:
+    return reader_of(model.best_estimator_).score(model.best_estimator_, X)
+
+
+# -- side by side -----------------------------------------------------------------------------------------------------
+
+
 def _column_transformer(model: Any, inputs: Inputs) -> Inputs:
-    bound = bind(model, inputs)
-    names = list(getattr(model, "feature_names_in_", range(len(bound))))
-    wires = []
-    for _, transformer, columns in model.transformers_:
-        places = _places(columns, names)
-        if places:
-            part = Inputs(inputs.schema, tuple(bound.wires[i] for i in places))
-            wires += transformed(transformer, part).wires
-    return Inputs(inputs.schema, tuple(wires))
+    refuse_unfitted(model)
+    names = list(getattr(model, "feature_names_in_", range(model.n_features_in_)))
+    chosen = [
+        (name, transformer, places)
+        for name, transformer, columns in model.transformers_
+        if (places := _places(columns, names)) and not (isinstance(transformer, str) and transformer == "drop")
+    ]
+    wires = _wires_at(model, inputs, names, sorted({place for *_, places in chosen for place in places}))
+    parts = []
+    for name, transformer, places in chosen:
+        part = Inputs(inputs.schema, tuple(wires[place] for place in places), sparse=inputs.sparse)
+        parts.append(_weighted(transformed(transformer, part), (model.transformer_weights or {}).get(name), name_of(model)))
+    return _side_by_side(model, inputs, parts, sparse=model.sparse_output_)
+
+
+def _wires_at(model: Any, inputs: Inputs, names: list[Any], places: list[int]) -> dict[int, Wire]:
+    """The wires of the columns that a ColumnTransformer uses; the schema need not have those that it drops."""
+    if inputs.untouched and hasattr(model, "feature_names_in_"):
+        used = inputs.named([names[place] for place in places], name_of(model)).wires
+        return dict(zip(places, used, strict=True))
+    bound = bind(model, inputs).wires
+    return {place: bound[place] for place in places}
 
 
 def _places(columns: Any, names: list[Any]) -> list[int]:
@@ -67,10 +105,10 @@ def _places(columns: Any, names: list[Any]) -> list[int]:
     if isinstance(columns, (str, int, np.integer)):
         columns = [columns]
     if isinstance(columns, slice):
-        ends = [names.index(end) if isinstance(end, str) else end for end in (columns.start, columns.stop)]
-        if isinstance(columns.stop, str):
-            ends[1] += 1  # a slice by name includes its end
-        return list(range(len(names)))[slice(*ends, columns.step)]
+        start = names.index(columns.start) if isinstance(columns.start, str) else columns.start
+        # A slice by name includes its end.
+        stop = names.index(columns.stop) + 1 if isinstance(columns.stop, str) else columns.stop
+        return list(range(len(names)))[start : stop : columns.step]
     found = list(columns)
     if found and all(isinstance(c, (bool, np.bool_)) for c in found):
         return [i for i, chosen in enumerate(found) if chosen]
@@ -78,15 +116,40 @@ def _places(columns: Any, names: list[Any]) -> list[int]:
 
 
 def _union(model: Any, inputs: Inputs) -> Inputs:
+    parts = [
+        _weighted(transformed(transformer, inputs), (model.transformer_weights or {}).get(name), name_of(model))
+        for name, transformer in model.transformer_list
+        if not (isinstance(transformer, str) and transformer == "drop")
+    ]
+    return _side_by_side(model, inputs, parts, sparse=any(part.sparse for part in parts))
+
+
+def _weighted(inputs: Inputs, weight: float | None, by: str) -> Inputs:
+    """The inputs times a weight, which numpy first rounds to the precision of the array."""
+    if weight is None:
+        return inputs
     wires = []
-    for name, transformer in model.transformer_list:
-        if (model.transformer_weights or {}).get(name, 1.0) != 1.0:
-            raise PredictorError("A FeatureUnion", "have no weights", f"{name!r}", "leave transformer_weights out")
-        wires += transformed(transformer, inputs).wires
-    return replace(inputs, wires=tuple(wires), untouched=False)
+    for wire in inputs.wires:
+        dtype = wire.dtype.lower() if wire.dtype.lower() in CASTS else "float64"
+        factor = Step("multiply", float(np.dtype(dtype).type(weight)))
+        wires.append(wire.then(Step(dtype), factor, by=by))
+    return Inputs(inputs.schema, tuple(wires), sparse=inputs.sparse)
+
+
+def _side_by_side(model: Any, inputs: Inputs, parts: Sequence[Inputs], *, sparse: bool) -> Inputs:
+    """The parts as one table: a DataFrame, whose columns keep their dtypes, or an array, which has one."""
+    by = name_of(model)
+    output = getattr(model, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+    if sparse or output == "default":
+        parts = [as_numbers(part, by) if sparse else as_array(part, by) for part in parts]
+        dtype = common_dtype([dtype_of(part) for part in parts if len(part)])
+        parts = [cast(part, "float32" if sparse and dtype == "float16" else dtype, by) for part in parts]
+    return Inputs(inputs.schema, tuple(wire for part in parts for wire in part.wires), sparse=sparse)
 
 
 register("sklearn.Pipeline", Reader(_read_pipeline, _score_pipeline))
+for _name in ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"):
+    register(f"sklearn.{_name}", Reader(_read_search, _score_search))
 register_transformer("sklearn.Pipeline", _transform_pipeline)
 register_transformer("sklearn.ColumnTransformer", _column_transformer)
 register_transformer("sklearn.FeatureUnion", _union)

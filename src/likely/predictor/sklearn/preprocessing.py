@@ -2,165 +2,192 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+import numbers
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import sklearn
+from numpy.typing import NDArray
 
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.registry import TransformerReader, register_transformer
-from likely.predictor.sklearn.common import as_block, bind, name_of
-from likely.predictor.wires import Inputs, Step, Wire, ordinal, refuse_numbers
+from likely.predictor.sklearn.common import as_block, as_numbers, bind, cast, dtype_of, name_of
+from likely.predictor.wires import CASTS, Inputs, Step, Wire, refuse_numbers
 from likely.schema.values import plain
 
+# -- scalers ----------------------------------------------------------------------------------------------------------
 
-def _scaler(steps: Callable[[Any, int, str], list[Step]]) -> TransformerReader:
-    """A reader of a scaler, from its steps for column c of a given precision."""
+#: From this version on, StandardScaler casts its parameters to the data's precision first.
+_CASTS_PARAMETERS = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 8)
+
+
+def _scaler(steps: Callable[[Any, int, Inputs], list[Step]]) -> TransformerReader:
+    """A reader of a scaler, from its steps for column c of a block."""
 
     def read(scaler: Any, inputs: Inputs) -> Inputs:
         by = name_of(scaler)
-        wires = as_block(bind(scaler, inputs), by).wires
-        return Inputs(inputs.schema, tuple(w.then(*steps(scaler, c, w.dtype), by=by) for c, w in enumerate(wires)))
+        block = as_block(bind(scaler, inputs), by)
+        return replace(block, wires=tuple(wire.then(*steps(scaler, c, block), by=by) for c, wire in enumerate(block.wires)))
 
     return read
 
 
-def _standard(scaler: Any, c: int, dtype: str) -> list[Step]:
-    # StandardScaler casts its parameters to the data's precision first.
-    shift = [Step("subtract", float(np.dtype(dtype).type(scaler.mean_[c])))] if scaler.with_mean else []
-    return shift + ([Step("divide", float(np.dtype(dtype).type(scaler.scale_[c])))] if scaler.with_std else [])
+def _divide(scale: Any, block: Inputs) -> Step:
+    """Scalers divide the numbers of an array, and multiply those of a sparse matrix by the reciprocal."""
+    return Step("multiply", float(1.0 / scale)) if block.sparse else Step("divide", float(scale))
 
 
-def _min_max(scaler: Any, c: int, dtype: str) -> list[Step]:
+def _standard(scaler: Any, c: int, block: Inputs) -> list[Step]:
+    dtype = np.dtype(dtype_of(block) if _CASTS_PARAMETERS and not block.sparse else "float64")
+    shift = [Step("subtract", float(dtype.type(scaler.mean_[c])))] if scaler.with_mean else []
+    return shift + ([_divide(dtype.type(scaler.scale_[c]), block)] if scaler.with_std else [])
+
+
+def _min_max(scaler: Any, c: int, block: Inputs) -> list[Step]:
     low, high = scaler.feature_range
     clip = [Step("at_least", float(low)), Step("at_most", float(high))] if scaler.clip else []
     return [Step("multiply", float(scaler.scale_[c])), Step("add", float(scaler.min_[c])), *clip]
 
 
-def _robust(scaler: Any, c: int, dtype: str) -> list[Step]:
+def _robust(scaler: Any, c: int, block: Inputs) -> list[Step]:
     shift = [Step("subtract", float(scaler.center_[c]))] if scaler.with_centering else []
-    return shift + ([Step("divide", float(scaler.scale_[c]))] if scaler.with_scaling else [])
+    return shift + ([_divide(scaler.scale_[c], block)] if scaler.with_scaling else [])
 
 
-def _max_abs(scaler: Any, c: int, dtype: str) -> list[Step]:
+def _max_abs(scaler: Any, c: int, block: Inputs) -> list[Step]:
     clip = [Step("at_least", -1.0), Step("at_most", 1.0)] if getattr(scaler, "clip", False) else []
-    return [Step("divide", float(scaler.scale_[c])), *clip]
+    return [_divide(scaler.scale_[c], block), *clip]
+
+
+# -- encoders ---------------------------------------------------------------------------------------------------------
 
 
 def _one_hot(encoder: Any, inputs: Inputs) -> Inputs:
-    by = name_of(encoder)
+    bound, table = _encoded(encoder, inputs)
     wires: list[Wire] = []
-    for c, wire in enumerate(bind(encoder, inputs).wires):
-        refuse_numbers(wire, by)
-        rows = np.stack([_one_hot_row(encoder, c, wire, atom) for atom in wire.atoms])
-        kept = [k for k in range(rows.shape[1]) if encoder.drop_idx_ is None or encoder.drop_idx_[c] != k]
-        wires += [replace(wire, atoms=tuple(rows[:, k].tolist()), steps=(), dtype="float64") for k in kept]
-    return Inputs(inputs.schema, tuple(wires))
+    start = 0
+    for c, wire in enumerate(bound.wires):
+        stop = start + _width(encoder, c)
+        wires += [wire.coded(table[: len(wire.atoms), k], np.dtype(encoder.dtype).name) for k in range(start, stop)]
+        start = stop
+    return Inputs(inputs.schema, tuple(wires), sparse=encoder.sparse_output)
 
 
-def _one_hot_row(encoder: Any, c: int, wire: Wire, atom: Any) -> Any:
-    """The indicators of one value, before one of them is dropped; infrequent values share the last one."""
-    categories = encoder.categories_[c]
-    infrequent = getattr(encoder, "_infrequent_indices", [None] * len(encoder.categories_))[c] if _groups(encoder) else None
-    rare = set() if infrequent is None else set(np.asarray(infrequent).tolist())
-    columns = [k for k in range(len(categories)) if k not in rare]
-    row = np.zeros(len(columns) + bool(rare))
-    place = _place(atom, categories)
-    if place is None:
-        if encoder.handle_unknown in ("error", "warn") and not (encoder.handle_unknown == "warn" and rare):
-            raise _unknown(encoder, wire, atom, categories)
-        if rare and encoder.handle_unknown in ("infrequent_if_exist", "warn"):
-            row[-1] = 1.0
-    elif place in rare:
-        row[-1] = 1.0
-    else:
-        row[columns.index(place)] = 1.0
-    return row
-
-
-def _groups(encoder: Any) -> bool:
-    return bool(getattr(encoder, "_infrequent_enabled", False))
-
-
-def _place(atom: Any, categories: Any) -> int | None:
-    """Where a value stands among an encoder's categories; missing values are alike."""
-    for k, category in enumerate(categories):
-        known = plain(category)
-        if (known is None and _gone(atom)) or (known is not None and not _gone(atom) and bool(known == atom)):
-            return k
-    return None
-
-
-def _gone(atom: Any) -> bool:
-    return atom is None or (isinstance(atom, float) and math.isnan(atom))
-
-
-def _unknown(encoder: Any, wire: Wire, atom: Any, categories: Any) -> PredictorError:
-    return PredictorError(
-        f"Feature {wire.name!r}", f"have only values that {name_of(encoder)} knows", repr(atom),
-        f"it knows {[plain(c) for c in categories]}; drop the value from the schema or use handle_unknown='ignore'", feature=wire.name,
-    )  # fmt: skip
+def _width(encoder: Any, c: int) -> int:
+    """How many indicators a OneHotEncoder makes of column c: infrequent categories share one, one may be dropped."""
+    rare = getattr(encoder, "infrequent_categories_", [None] * (c + 1))[c]
+    dropped = encoder.drop_idx_ is not None and encoder.drop_idx_[c] is not None
+    return len(encoder.categories_[c]) - (0 if rare is None else len(rare) - 1) - dropped
 
 
 def _ordinal(encoder: Any, inputs: Inputs) -> Inputs:
-    by = name_of(encoder)
-    if _groups(encoder):
-        raise UnsupportedModelError("An OrdinalEncoder", "keep every category", "min_frequency or max_categories", "leave them out")
+    bound, table = _encoded(encoder, inputs)
+    dtype = np.dtype(encoder.dtype).name
+    return Inputs(inputs.schema, tuple(wire.coded(table[: len(wire.atoms), c], dtype) for c, wire in enumerate(bound.wires)))
 
-    def code(c: int, wire: Wire, atom: Any) -> float:
-        place = _place(atom, encoder.categories_[c])
-        if place is not None:
-            missing = plain(encoder.categories_[c][place]) is None
-            return float(encoder.encoded_missing_value) if missing else float(place)
+
+def _encoded(encoder: Any, inputs: Inputs) -> tuple[Inputs, NDArray[Any]]:
+    """The inputs, and what the encoder itself makes of a table whose rows are their first atoms, second atoms, ..."""
+    bound = bind(encoder, inputs)
+    for c, wire in enumerate(bound.wires):
+        refuse_numbers(wire, name_of(encoder))
         if encoder.handle_unknown == "error":
-            raise _unknown(encoder, wire, atom, encoder.categories_[c])
-        return float(encoder.unknown_value)
+            _refuse_unknown(encoder, wire, encoder.categories_[c])
+    asked = np.empty((max(len(wire.atoms) for wire in bound.wires), len(bound)), dtype=object)
+    for c, wire in enumerate(bound.wires):
+        asked[:, c] = wire.atoms + wire.atoms[-1:] * (len(asked) - len(wire.atoms))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = encoder.transform(asked)
+    return bound, np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
 
-    wires = []
-    for c, wire in enumerate(bind(encoder, inputs).wires):
-        wires.append(ordinal(wire, lambda atom, c=c, wire=wire: code(c, wire, atom), by))  # type: ignore[misc]
-    return Inputs(inputs.schema, tuple(wires))
+
+def _refuse_unknown(encoder: Any, wire: Wire, categories: Sequence[Any]) -> None:
+    for atom in wire.atoms:
+        if not any(category is atom or category == atom or (_is_nan(category) and _is_nan(atom)) for category in categories):
+            known = [plain(category) for category in categories]
+            raise PredictorError(
+                f"Feature {wire.name!r}", f"have only values that {name_of(encoder)} knows", repr(atom),
+                f"it knows {known}; drop the value from the schema, or fit it with another handle_unknown", feature=wire.name,
+            )  # fmt: skip
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+# -- imputer ----------------------------------------------------------------------------------------------------------
 
 
 def _imputer(imputer: Any, inputs: Inputs) -> Inputs:
     """Fills missing values; on complete rows, nothing. An indicator is 1 where the value was missing."""
+    by = name_of(imputer)
     bound = bind(imputer, inputs)
-    gone = [_marks(imputer.missing_values, wire) for wire in bound.wires]
-    filled = [
-        replace(wire, atoms=tuple(plain(imputer.statistics_[c]) if mark else atom for atom, mark in zip(wire.atoms, gone[c], strict=True)))
-        for c, wire in enumerate(bound.wires)
+    block = cast(bound, dtype_of(bound), by) if imputer.strategy in ("most_frequent", "constant") else as_block(bound, by)
+    marks = [_marks(imputer, wire, inputs) for wire in block.wires]
+    wires = [
+        _filled(wire, marks[c], imputer.statistics_[c])
+        for c, wire in enumerate(block.wires)
+        if imputer.keep_empty_features or not _is_nan(imputer.statistics_[c])
     ]
-    for c, wire in enumerate(filled):
-        if plain(imputer.statistics_[c]) is None and not imputer.keep_empty_features:
-            raise PredictorError(
-                f"Feature {wire.name!r}", "have had values when SimpleImputer was fitted", "only missing ones", "drop the column",
-                feature=wire.name,
-            )  # fmt: skip
-    indicated = imputer.indicator_.features_ if imputer.add_indicator else ()
-    marks = [
-        replace(bound.wires[c], atoms=tuple(float(mark) for mark in gone[c]), steps=(), constant=0.0 if bound.wires[c].numeric else None)
-        for c in indicated
-    ]
-    return Inputs(inputs.schema, (*filled, *marks))
+    if imputer.add_indicator:
+        wires += [block.wires[c].coded(marks[c], block.wires[c].dtype) for c in imputer.indicator_.features_]
+    return replace(block, wires=tuple(wires))
 
 
-def _marks(missing: Any, wire: Wire) -> list[bool]:
-    """Which atoms an imputer takes for missing; refuses a marker that is among the feature's numbers."""
-    marker = plain(missing)
-    if marker is not None and wire.numeric and not isinstance(marker, str):
-        raise UnsupportedModelError(
-            "A SimpleImputer", "have NaN as missing_values on numbers", repr(missing), "declare that number a code of a Mixed feature"
-        )
-    return [_gone(atom) if marker is None else atom == marker for atom in wire.atoms]
+def _filled(wire: Wire, marks: Sequence[bool], statistic: Any) -> Wire:
+    if not any(marks):
+        return wire
+    fill = np.asarray(statistic).astype(wire.dtype).item()
+    return replace(wire, atoms=tuple(fill if mark else atom for atom, mark in zip(wire.atoms, marks, strict=True)))
+
+
+def _marks(imputer: Any, wire: Wire, inputs: Inputs) -> list[bool]:
+    """Which atoms an imputer takes for missing; refuses a marker among the numbers, and missing values it leaves."""
+    marker = imputer.missing_values
+    if marker is pd.NA:
+        return [plain(atom) is None for atom in wire.atoms]
+    if _is_nan(marker):
+        return [_is_nan(atom) for atom in wire.atoms]
+    if any(_is_nan(atom) for atom in wire.atoms):
+        raise PredictorError(
+            f"Feature {wire.name!r}", f"have its missing values marked as SimpleImputer expects, by {marker!r}", "NaN",
+            "fit the imputer with missing_values=np.nan, or put one that is before it", feature=wire.name,
+        )  # fmt: skip
+    if isinstance(marker, numbers.Real) and wire.numeric and _among_numbers(float(marker), wire, inputs):
+        raise PredictorError(
+            f"Feature {wire.name!r}", f"not have the number {marker}, which SimpleImputer takes for missing",
+            "a range that holds it",
+            f"declare it a code of a Mixed feature: features={{{wire.name!r}: {{'codes': [{marker}]}}}}", feature=wire.name,
+        )  # fmt: skip
+    return [atom is marker or atom == marker for atom in wire.atoms]
+
+
+def _among_numbers(marker: float, wire: Wire, inputs: Inputs) -> bool:
+    """Whether a number of the feature may have become the marker."""
+    feature: Any = inputs.schema.features[wire.feature]
+    if all(step.op in CASTS for step in wire.steps):
+        return bool(feature.fits(np.array([marker]))[0])
+    ends = wire.apply(np.array([feature.lower, feature.upper]))
+    return bool(ends.min() <= marker <= ends.max())
+
+
+# -- the identity -----------------------------------------------------------------------------------------------------
 
 
 def _function(transformer: Any, inputs: Inputs) -> Inputs:
     if transformer.func is not None:
         called = getattr(transformer.func, "__name__", repr(transformer.func))
-        raise UnsupportedModelError("A FunctionTransformer", "be the identity (func=None)", called, "transform the columns before")
-    return inputs
+        raise UnsupportedModelError(
+            "A FunctionTransformer", "be the identity (func=None)", f"func={called}",
+            "apply the function to the columns of the table before the pipeline, and to the schema's features",
+        )  # fmt: skip
+    bound = bind(transformer, inputs)
+    return as_numbers(bound, name_of(transformer)) if transformer.validate else bound
 
 
 for _name, _steps in {
