@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -99,7 +98,8 @@ def main() -> None:
     train = slice(0, 10_000)
     results = []
     print(f"{options.rows} rows; times in seconds, best of three")
-    print(f"{'model':36} {'behind':8} {'read':>7} {'score':>7} {'encode':>7} {'predict':>8} {'ratio':>6} {'with encode':>11} {'agree':>8}")
+    heads = ("read", 7), ("score", 7), ("encode", 7), ("predict", 8), ("ratio", 6), ("with encode", 11), ("agree", 8)
+    print(f"{'model':36} {'behind':8}", *(f"{head:>{width}}" for head, width in heads))
     for behind in ("nothing", "encoder"):
         columns = [c for c in X if behind == "encoder" or c.startswith("x")]
         part = X[columns]
@@ -111,12 +111,10 @@ def main() -> None:
             fitted = (make_pipeline(encoder, model) if texts else model).fit(part[train], y[train])
             found = {"behind": behind, **measure(name, fitted, part, schema)}
             results.append(found)
-            print(
-                f"{name:36} {behind:8} {found['read_seconds']:7.3f} {found['score_seconds']:7.3f} {found['encode_seconds']:7.3f}"
-                f" {found['predict_seconds']:8.3f} {found['predict_over_score']:6.1f} {found['predict_over_encode_and_score']:11.1f}"
-                f" {found['agree']:8.2%}"
-            )
-            sys.stdout.flush()
+            seconds = [found[f"{part}_seconds"] for part in ("read", "score", "encode", "predict")]
+            ratios = found["predict_over_score"], found["predict_over_encode_and_score"], found["agree"]
+            print(f"{name:36} {behind:8}", "{:7.3f} {:7.3f} {:7.3f} {:8.3f}".format(*seconds), end=" ")
+            print("{:6.1f} {:11.1f} {:8.2%}".format(*ratios), flush=True)
     if options.json:
         options.json.write_text(json.dumps({"rows": options.rows, "trees": options.trees, "results": results}, indent=1))
 

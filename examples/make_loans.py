@@ -17,7 +17,8 @@ def make_loans(count: int = 400, seed: int = 7) -> pd.DataFrame:
     late = np.where(random.random(count) < 0.15, -9, random.poisson(0.8, count))
     since = pd.Timestamp("2026-01-01") - pd.to_timedelta(random.integers(30, 4000, count), unit="D")
     housing = random.choice(["own", "rent", "free"], count, p=[0.45, 0.45, 0.1])
-    points = 0.9 * np.log(income) - 0.6 * np.log(amount / months) - 0.5 * np.maximum(late, 0) + 0.6 * (housing == "own") + 0.01 * age
+    points = 0.9 * np.log(income) - 0.6 * np.log(amount / months) - 0.5 * np.maximum(late, 0)
+    points = points + 0.6 * (housing == "own") + 0.01 * age
     granted = points + random.normal(0, 0.4, count) > np.median(points)
     return pd.DataFrame(
         {

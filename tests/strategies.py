@@ -111,7 +111,7 @@ def _ends(draw: st.DrawFn, dtype: str, step: float | None, extremes: bool) -> tu
     if step is not None:
         low, high = sorted((draw(st.integers(-50, 50)), draw(st.integers(-50, 50))))
         return tuple(_held(float(snap(np.array([k * step]), step)[0]), dtype) for k in (low, high))  # type: ignore[return-value]
-    size = 1e300 if extremes and dtype not in ("float32",) else 1e3
+    size = 1e300 if extremes and dtype != "float32" else 1e3
     number = st.one_of(st.floats(-size, size), st.integers(-100, 100).map(float), st.sampled_from([0.0, -0.0, 1e-300, 0.1]))
     low, high = sorted((_held(draw(number), dtype), _held(draw(number), dtype)))
     return low, high
@@ -312,7 +312,8 @@ def ranges(draw: st.DrawFn, schema: Schema) -> Constraint:
     feature = draw(st.sampled_from([f for f in schema.features if f.ordered]))
     ends = sorted(draw(st.lists(user_values(feature, ranked=True), min_size=2, max_size=2)), key=feature.number)
     lower, upper = draw(st.sampled_from([(ends[0], ends[1]), (ends[0], None), (None, ends[1])]))
-    return Immutable(feature.name) if lower is None and upper is None else Range(feature.name, lower, upper)
+    # The value None of an ordinal feature reads as an open end; with two of them there is no range.
+    return Range(feature.name, lower, upper) if (lower, upper) != (None, None) else Immutable(feature.name)
 
 
 @st.composite

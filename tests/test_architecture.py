@@ -28,7 +28,8 @@ EXTRAS = {
 #: optional package -> the one file that imports it
 IMPORTERS = {
     "torch": "predictor/torch.py",
-    "onnx": "predictor/onnx.py",
+    "onnx": "predictor/onnx/model.py",
+    "onnxruntime": "predictor/onnx/model.py",
     "xgboost": "predictor/xgboost.py",
     "lightgbm": "predictor/lightgbm.py",
 }
@@ -68,7 +69,7 @@ def test_arrows(path: Path) -> None:
 def test_each_optional_package_has_one_importer(path: Path) -> None:
     optional = {name.split(".")[0] for name in imports_of(path)} & EXTRAS
     for package in optional:
-        assert str(path.relative_to(PACKAGE)).startswith(IMPORTERS[package].removesuffix(".py"))
+        assert path.relative_to(PACKAGE).as_posix() == IMPORTERS[package]
 
 
 def test_exported_names() -> None:

@@ -108,3 +108,9 @@ def test_rows_that_lack_a_feature_are_refused() -> None:
     trees = _core.Trees(nodes.view(np.uint8), np.array([0], np.int32), np.array([0], np.int32), np.array([1.0]), 1)
     with pytest.raises(IndexError, match="rows must have a value of every feature"):
         trees.score(np.zeros((1, 3)), np.zeros(1))
+
+
+def test_trees_that_lead_back_to_themselves_are_refused() -> None:
+    nodes = np.array([(0.0, 1.0, 0, 1, 2, 0), (0.0, 1.0, 0, 0, 2, 0), (0.0, 0.0, -1, 0, 0, 0)], dtype=NODE)
+    with pytest.raises(ValueError, match="must not lead back to themselves"):
+        _core.Trees(nodes.view(np.uint8), np.array([0], np.int32), np.array([0], np.int32), np.array([1.0]), 1)

@@ -11,8 +11,68 @@ namespace likely {
 
 namespace {
 
-constexpr std::size_t kBlock = 512;  // rows whose features stay in the cache while all trees pass over them
-constexpr std::size_t kLanes = 8;    // rows that walk down a tree side by side, to hide the latency of loads
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kBlock = 4096;  // rows that one tree passes over while it stays in the cache
+constexpr std::size_t kLanes = 16;    // rows that walk down a tree side by side, to hide the latency of loads
+constexpr int kShallow = 10;          // trees up to this depth are walked to their full depth by all lanes
+
+inline std::int32_t successor(const Node& node, const double* row) {
+  const double x = row[node.feature];
+  return (node.low <= x) & (x <= node.high) ? node.inside : node.outside;
+}
+
+inline std::int32_t successor(const Cut& cut, const double* row) { return cut.next[!(row[cut.feature] <= cut.high)]; }
+
+// The leaf of each of the rows [0, count): all lanes take as many steps as the tree is deep (leaves stay where they are).
+template <class Test>
+void walk_together(const Test* tests, std::int32_t root, int depth, const double* rows, std::size_t count,
+                   std::size_t features, std::int32_t* leaf) {
+  for (std::size_t r = 0; r < count; r += kLanes) {
+    const std::size_t lanes = std::min(kLanes, count - r);
+    std::array<std::int32_t, kLanes> at;
+    at.fill(root);
+    std::array<const double*, kLanes> row;
+    for (std::size_t l = 0; l < kLanes; ++l) row[l] = rows + (r + std::min(l, lanes - 1)) * features;
+    for (int step = 0; step < depth; ++step)
+      for (std::size_t l = 0; l < kLanes; ++l) at[l] = successor(tests[at[l]], row[l]);
+    std::copy_n(at.begin(), lanes, leaf + r);
+  }
+}
+
+// The same for trees whose leaves lie at very different depths: a lane that arrives takes the next row.
+template <class Test>
+void walk_apart(const Test* tests, std::int32_t root, const double* rows, std::size_t count, std::size_t features,
+                std::int32_t* leaf) {
+  std::array<std::size_t, kLanes> row;
+  std::array<std::int32_t, kLanes> at;
+  std::size_t next = 0, lanes = 0;
+  for (; lanes < kLanes && next < count; ++lanes) row[lanes] = next++, at[lanes] = root;
+  while (lanes > 0) {
+    for (std::size_t l = 0; l < lanes; ++l) {
+      const std::int32_t to = successor(tests[at[l]], rows + row[l] * features);
+      if (to != at[l]) {
+        at[l] = to;
+        continue;
+      }
+      leaf[row[l]] = to;
+      if (next < count) {
+        row[l] = next++, at[l] = root;
+      } else {
+        --lanes, row[l] = row[lanes], at[l] = at[lanes];
+        --l;
+      }
+    }
+  }
+}
+
+template <class Test>
+void walk(const Test* tests, std::int32_t root, int depth, const double* rows, std::size_t count, std::size_t features,
+          std::int32_t* leaf) {
+  if (depth <= kShallow)
+    walk_together(tests, root, depth, rows, count, features, leaf);
+  else
+    walk_apart(tests, root, rows, count, features, leaf);
+}
 
 }  // namespace
 
@@ -25,30 +85,38 @@ Trees::Trees(std::vector<Node> nodes, std::vector<std::int32_t> roots, std::vect
       outputs_(outputs) {
   std::vector<int> known(nodes_.size(), -1);
   for (std::int32_t root : roots_) depths_.push_back(depth_below(root, known));
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  for (const Node& node : nodes_) last_feature_ = std::max(last_feature_, node.feature);
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (nodes_[i].feature < 0) nodes_[i] = {-inf, inf, 0, static_cast<std::int32_t>(i), nodes_[i].inside, 0};
+  bool one_sided = true;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    last_feature_ = std::max(last_feature_, node.feature);
+    if (node.feature < 0) node = {-kInfinity, kInfinity, 0, static_cast<std::int32_t>(i), node.inside, 0};
+    one_sided = one_sided && node.low == -kInfinity;
+  }
+  if (one_sided)
+    for (const Node& node : nodes_) cuts_.push_back({node.high, node.feature, {node.inside, node.outside}});
 }
 
-int Trees::depth_below(std::int32_t node, std::vector<int>& known) const {
-  // Without recursion: a chain of tests can be long.
-  std::vector<std::int32_t> stack{node};
-  while (!stack.empty()) {
-    const std::int32_t at = stack.back();
-    const Node& n = nodes_[at];
-    if (n.feature < 0) {
+int Trees::depth_below(std::int32_t root, std::vector<int>& known) const {
+  constexpr int kUnseen = -1, kOnThePath = -2;
+  std::vector<std::int32_t> path{root};  // not by recursion: a chain of tests can be long
+  while (!path.empty()) {
+    const std::int32_t at = path.back();
+    const Node& node = nodes_[at];
+    if (known[at] >= 0) {
+      path.pop_back();
+    } else if (node.feature < 0) {
       known[at] = 0;
-      stack.pop_back();
-    } else if (known[n.inside] >= 0 && known[n.outside] >= 0) {
-      known[at] = 1 + std::max(known[n.inside], known[n.outside]);
-      stack.pop_back();
+    } else if (known[node.inside] >= 0 && known[node.outside] >= 0) {
+      known[at] = 1 + std::max(known[node.inside], known[node.outside]);
     } else {
-      if (known[n.inside] < 0) stack.push_back(n.inside);
-      if (known[n.outside] < 0) stack.push_back(n.outside);
+      known[at] = kOnThePath;
+      for (std::int32_t next : {node.inside, node.outside}) {
+        if (known[next] == kOnThePath) throw std::invalid_argument("the nodes of a tree must not lead back to themselves");
+        if (known[next] == kUnseen) path.push_back(next);
+      }
     }
   }
-  return known[node];
+  return known[root];
 }
 
 void Trees::add(const double* rows, std::size_t count, std::size_t features, double* out, std::size_t threads) const {
@@ -60,33 +128,21 @@ void Trees::add(const double* rows, std::size_t count, std::size_t features, dou
 }
 
 void Trees::add_piece(const double* rows, std::size_t begin, std::size_t end, std::size_t features, double* out) const {
-  const Node* nodes = nodes_.data();
+  const std::size_t count = end - begin;
+  const double* first = rows + begin * features;
+  std::vector<std::int32_t> leaf(count);
   for (std::size_t t = 0; t < roots_.size(); ++t) {
-    for (std::size_t r = begin; r < end; r += kLanes) {
-      const std::size_t lanes = std::min(kLanes, end - r);
-      std::array<std::int32_t, kLanes> at;
-      at.fill(roots_[t]);
-      std::array<const double*, kLanes> row;
-      for (std::size_t l = 0; l < kLanes; ++l) row[l] = rows + (r + std::min(l, lanes - 1)) * features;
-      for (int step = 0; step < depths_[t]; ++step) {
-        std::int32_t moved = 0;
-        for (std::size_t l = 0; l < kLanes; ++l) {
-          const Node& n = nodes[at[l]];
-          const double x = row[l][n.feature];
-          const std::int32_t next = (n.low <= x) & (x <= n.high) ? n.inside : n.outside;
-          moved |= next ^ at[l];
-          at[l] = next;
-        }
-        if (moved == 0) break;
-      }
-      for (std::size_t l = 0; l < lanes; ++l) {
-        const double* value = values_.data() + nodes[at[l]].outside;
-        double* to = out + (r + l) * outputs_;
-        if (output_of_[t] >= 0)
-          to[output_of_[t]] += value[0];
-        else
-          for (std::size_t k = 0; k < outputs_; ++k) to[k] += value[k];
-      }
+    if (cuts_.empty())
+      walk(nodes_.data(), roots_[t], depths_[t], first, count, features, leaf.data());
+    else
+      walk(cuts_.data(), roots_[t], depths_[t], first, count, features, leaf.data());
+    for (std::size_t r = 0; r < count; ++r) {
+      const double* value = values_.data() + nodes_[leaf[r]].outside;
+      double* to = out + (begin + r) * outputs_;
+      if (output_of_[t] >= 0)
+        to[output_of_[t]] += value[0];
+      else
+        for (std::size_t k = 0; k < outputs_; ++k) to[k] += value[k];
     }
   }
 }

@@ -19,9 +19,17 @@ struct Node {
 };
 static_assert(sizeof(Node) == 32);
 
+// The same test where low = -inf, which is what splits of numbers are: half as much to load.
+struct Cut {
+  double high;
+  std::int32_t feature;
+  std::int32_t next[2];  // where x <= high, and elsewhere
+};
+
 class Trees {
  public:
-  // outputs_of[t] is the output that tree t adds to, or -1 if its leaves hold one value for every output.
+  // outputs_of[t] is the output that tree t adds to, or -1 if its leaves hold one value for every output. Throws
+  // std::invalid_argument if a node leads back to itself.
   Trees(std::vector<Node> nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
         std::vector<double> values, std::size_t outputs);
 
@@ -33,9 +41,11 @@ class Trees {
 
  private:
   void add_piece(const double* rows, std::size_t begin, std::size_t end, std::size_t features, double* out) const;
-  int depth_below(std::int32_t node, std::vector<int>& known) const;
+  int depth_below(std::int32_t root, std::vector<int>& known) const;
 
-  std::vector<Node> nodes_;   // leaves loop on themselves: low = -inf, high = inf, inside = itself, outside = values
+  // Leaves loop on themselves: low = -inf, high = inf, inside = itself; outside is where their values start.
+  std::vector<Node> nodes_;
+  std::vector<Cut> cuts_;  // the nodes again, if no test has a lower end; else empty
   std::vector<std::int32_t> roots_;
   std::vector<std::int32_t> output_of_;
   std::vector<int> depths_;

@@ -1,9 +1,9 @@
 """Likely counterfactuals: the closest, most plausible row that a model would have decided otherwise - with a proof.
 
-    import likely
+import likely
 
-    schema = likely.Schema.infer(X, immutable=["sex"], increasing=["age"])
-    form = likely.predictor.read(model, schema)
+schema = likely.Schema.infer(X, immutable=["sex"], increasing=["age"])
+form = likely.predictor.read(model, schema)
 """
 
 from importlib import import_module

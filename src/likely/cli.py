@@ -55,11 +55,15 @@ def _parser() -> argparse.ArgumentParser:
 def _add_infer(commands: Any) -> None:
     infer = commands.add_parser("infer", help="a first schema of a CSV file, as YAML to edit")
     infer.add_argument("data", metavar="FILE.csv", help="a CSV file with a header line (.gz is fine)")
-    infer.add_argument("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out: the class, an identifier")
-    for move, meaning in (("immutable", "may not change"), ("increasing", "may not decrease"), ("decreasing", "may not increase")):
-        infer.add_argument(f"--{move}", metavar="COLUMN", action="append", default=[], help=f"a feature that {meaning}")
-    infer.add_argument("--codes", metavar="COLUMN=CODE,...", action="append", default=[], help="special codes: --codes risk=-9,-8")
-    infer.add_argument("--ordinal", metavar="COLUMN=LOW,...", action="append", default=[], help="ranked values, lowest first")
+    for option, shape, meaning in (
+        ("--drop", "COLUMN", "leave a column out: the class, an identifier"),
+        ("--immutable", "COLUMN", "a feature that may not change"),
+        ("--increasing", "COLUMN", "a feature that may not decrease"),
+        ("--decreasing", "COLUMN", "a feature that may not increase"),
+        ("--codes", "COLUMN=CODE,...", "special codes: --codes risk=-9,-8"),
+        ("--ordinal", "COLUMN=LOW,...", "ranked values, lowest first"),
+    ):
+        infer.add_argument(option, metavar=shape, action="append", default=[], help=f"{meaning}; may be repeated")
     infer.add_argument("--max-changes", metavar="N", type=int, help="at most so many features may change")
     infer.add_argument("-o", "--output", metavar="SCHEMA", help="write this file (.yaml or .json) and print a table instead")
     infer.set_defaults(run=_infer)

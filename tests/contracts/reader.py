@@ -126,7 +126,9 @@ def rows_at_thresholds(schema: Schema, form: Form, most: int = 400) -> np.ndarra
         for end in (node["low"], node["high"]):
             if not feature.numeric or not getattr(feature, "lower", math.inf) <= end <= getattr(feature, "upper", -math.inf):
                 continue
-            near = np.array([end, np.nextafter(end, np.inf), np.nextafter(end, -np.inf), np.float32(end), np.floor(end), np.ceil(end)])
+            near = np.array(
+                [end, np.nextafter(end, np.inf), np.nextafter(end, -np.inf), np.float32(end), np.floor(end), np.ceil(end)]
+            )
             for value in near[feature.fits(near)]:
                 row = base[i].copy()
                 row[j] = value

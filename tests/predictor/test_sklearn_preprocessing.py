@@ -33,7 +33,7 @@ from likely.predictor import Inputs, TreeEnsemble, read
 from likely.predictor.reading import inputs_of, random_rows
 from likely.predictor.tables import as_fitted
 from likely.schema import Categorical, Continuous, Integer, Mixed, Ordinal, Schema
-from tests.contracts.reader import mixed_schema, mixed_table
+from tests.contracts.reader import mixed_schema, mixed_table, rows_at_thresholds
 from tests.predictor.pipelines import random_preprocessing, random_table, schema_of
 
 TABLE, TWO, _ = mixed_table()
@@ -76,6 +76,21 @@ def test_random_preprocessing_to_the_last_bit(seed):
         rows = random_rows(schema, 60, seed)
         theirs = dense(preprocessing.transform(as_fitted(preprocessing, schema.decode(rows))))
     np.testing.assert_array_equal(wires_of(preprocessing, schema).read(rows, "the test"), theirs)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_trees_behind_random_preprocessing(seed):
+    """Bits matter: a value at a split goes the way the model sends it, whatever lies between the two."""
+    random = np.random.default_rng(seed)
+    table = random_table(random)
+    schema = schema_of(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_pipeline(random_preprocessing(random, table), DecisionTreeClassifier(random_state=0))
+        form = read(model.fit(table, random.integers(0, 3, len(table))), schema)
+        rows = np.concatenate([random_rows(schema, 100, seed), rows_at_thresholds(schema, form, most=100)])
+        theirs = model.predict_proba(as_fitted(model, schema.decode(rows)))
+    np.testing.assert_array_equal(form.probabilities(rows), theirs)
 
 
 # -- encoders -----------------------------------------------------------------------------------------------------------
@@ -323,15 +338,18 @@ def test_missing_values_that_an_imputer_leaves():
         lambda X: ["rate"],
         [],
     ],
-    ids=str,
+    ids=lambda columns: type(columns).__name__,
 )
 def test_ways_to_name_columns(columns):
     fitted = ColumnTransformer([("chosen", StandardScaler(), columns), ("other", MaxAbsScaler(), ["amount"])]).fit(TABLE)
     agree(fitted, SCHEMA)
 
 
+COLUMNS = {"name": ["rate"], "place": [2], "mask": [False, False, True], "selector": make_column_selector("rate")}
+
+
 @pytest.mark.parametrize("remainder", ["drop", "passthrough", MinMaxScaler()], ids=str)
-@pytest.mark.parametrize("columns", [["rate"], [2], [False, False, True], make_column_selector("rate")], ids=str)
+@pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
 def test_remainder(columns, remainder):
     table = TABLE[NUMBERS]
     fitted = ColumnTransformer([("one", StandardScaler(), columns)], remainder=remainder).fit(table)
@@ -351,6 +369,11 @@ def test_drop_passthrough_and_weights():
     for dtype in (np.float64, np.float32):
         table = TABLE[NUMBERS].astype(dtype)
         agree(union.set_params(transformer_weights={"m": 0.1}).fit(table), Schema.infer(table))
+
+
+def test_nothing_left():
+    fitted = ColumnTransformer([("none", StandardScaler(), []), ("drop", "drop", NUMBERS)]).fit(TABLE)
+    assert agree(fitted, SCHEMA).shape == (200, 0)
 
 
 def test_nested():

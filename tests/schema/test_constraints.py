@@ -326,7 +326,8 @@ def test_one_condition_needs_no_list_in_a_file() -> None:
         (lambda: Range("a", lower=[1]), r"A value of feature 'a' must be text, a number", "a"),
         (
             lambda: AllowedValues("a"),
-            r"The allowed values of feature 'a' must have either values or transitions; got both or neither\. Hint: give one of them\.",
+            r"The allowed values of feature 'a' must have either values or transitions; got both or neither\. Hint: "
+            r"give one of them\.",
             "a",
         ),
         (lambda: AllowedValues("a", [1], {1: [2]}), r"must have either values or transitions", "a"),
@@ -366,7 +367,7 @@ def test_one_condition_needs_no_list_in_a_file() -> None:
             r"The consequence of a rule 'implies' must be one or more conditions; got None",
             None,
         ),
-        (lambda: Forbid(), r"The condition of a rule 'forbid' must be one or more conditions; got \(\)", None),
+        (Forbid, r"The condition of a rule 'forbid' must be one or more conditions; got \(\)", None),
         (lambda: Forbid([increases("a")]), r"The condition of a rule 'forbid' must be one or more conditions; got \(\[", None),
         (
             lambda: Linear({}, 0),
@@ -428,7 +429,8 @@ FEATURES: tuple[Feature, ...] = (
         (AllowedValues("x", [1], unless=changes("shoe")), r"A feature must be in the schema; got 'shoe'", "shoe"),
         (
             Increasing("job"),
-            r"Feature 'job' must have an order to be used in ''job' does not decrease'; got a categorical feature\. Hint: declare it Ordinal with its values in rank order\.",
+            r"Feature 'job' must have an order to be used in ''job' does not decrease'; got a categorical feature\. "
+            r"Hint: declare it Ordinal with its values in rank order\.",
             "job",
         ),
         (Range("job", "clerk"), r"Feature 'job' must have an order to be used in ''job' is at least 'clerk''", "job"),
@@ -436,7 +438,8 @@ FEATURES: tuple[Feature, ...] = (
         (Implies(increases("job"), changes("x")), r"Feature 'job' must have an order", "job"),
         (
             Range("x", 0.9, 0.1),
-            r"Rule ''x' must be at least 0\.9 and at most 0\.1' must have lower <= upper; got 0\.9 > 0\.1\. Hint: exchange them\.",
+            r"Rule ''x' must be at least 0\.9 and at most 0\.1' must have lower <= upper; got 0\.9 > 0\.1\. Hint: "
+            r"exchange them\.",
             "x",
         ),
         (Range("rank", "high", "low"), r"must have lower <= upper; got 'high' > 'low'", "rank"),
@@ -485,7 +488,8 @@ def test_rules_that_the_features_cannot_have(rule: Constraint, message: str, fea
     [
         (
             {},
-            r"A constraint must have a known rule; got None\. Hint: use one of immutable, increasing, decreasing, range, allowed_values, implies, forbid, linear, max_changes\.",
+            r"A constraint must have a known rule; got None\. Hint: use one of immutable, increasing, decreasing, "
+            r"range, allowed_values, implies, forbid, linear, max_changes\.",
         ),
         ("immutable", r"A rule 'immutable' must be complete; got .*'feature'"),
         ({"rule": "shoe"}, r"A constraint must have a known rule; got 'shoe'"),
@@ -499,7 +503,8 @@ def test_rules_that_the_features_cannot_have(rule: Constraint, message: str, fea
         ({"rule": "implies", "condition": []}, r"A rule 'implies' must be complete; got .*'consequence'"),
         (
             {"rule": "forbid", "conditions": ["a"]},
-            r"A condition must have 'test', 'feature' and, where it needs them, 'value' and 'not'; got a\. Hint: see the guide on constraints\.",
+            r"A condition must have 'test', 'feature' and, where it needs them, 'value' and 'not'; got a\. Hint: see "
+            r"the guide on constraints\.",
         ),
         ({"rule": "forbid", "conditions": [{"test": "changes"}]}, r"A condition must have 'test', 'feature'"),
         (

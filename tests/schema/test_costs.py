@@ -185,17 +185,27 @@ TABLE = pd.DataFrame({"f": [1.0, 2.5, 4.0], "c": ["a", "b", "c"]})
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"fees": {"f": -1}}, r"The fee of feature 'f' must be a finite number of at least 0; got -1\. Hint: use Immutable to forbid a change\."),
+        (
+            {"fees": {"f": -1}},
+            r"The fee of feature 'f' must be a finite number of at least 0; got -1\. Hint: use Immutable to forbid a change\.",
+        ),
         ({"fees": -1.0}, r"The fee of feature 'f' must be a finite number of at least 0; got -1\.0"),
         ({"fees": {"f": "2"}}, r"The fee of feature 'f' must be a finite number of at least 0; got '2'"),
         ({"weights": {"f": math.inf}}, r"The weight of feature 'f' must be a finite number of at least 0; got inf"),
         ({"weights": {"f": math.nan}}, r"The weight of feature 'f' must be a finite number of at least 0; got nan"),
         ({"weights": {"f": True}}, r"The weight of feature 'f' must be a finite number of at least 0; got True"),
         ({"weights": {"f": {"up": -1}}}, r"The weight 'up' of feature 'f' must be a finite number of at least 0; got -1"),
-        ({"weights": {"f": {"sideways": 1}}}, r"The weight of feature 'f' must be a number, or 'up' and 'down' of a numeric feature; got \{'sideways': 1\}\. Hint: use a table for the prices between values\."),
-        ({"tables": {"f": {1: {2: 3}}}}, r"Feature 'f' must have values to have a cost table; got a continuous feature\. Hint: use a weight\."),
+        (
+            {"weights": {"f": {"sideways": 1}}},
+            r"The weight of feature 'f' must be a number, or 'up' and 'down' of a numeric feature; got \{'sideways': "
+            r"1\}\. Hint: use a table for the prices between values\.",
+        ),
+        (
+            {"tables": {"f": {1: {2: 3}}}},
+            r"Feature 'f' must have values to have a cost table; got a continuous feature\. Hint: use a weight\.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_prices_that_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SchemaError, match=message) as caught:
         Schema.infer(TABLE, **settings)
@@ -206,13 +216,24 @@ def test_prices_that_are_refused(settings: dict[str, Any], message: str) -> None
     ("settings", "message"),
     [
         ({"weights": {"c": {"up": 1}}}, r"The weight of feature 'c' must be a number, or 'up' and 'down' of a numeric feature"),
-        ({"tables": {"c": {"z": {"a": 1}}}}, r"The cost table of feature 'c' must name known values; got 'z'\. Hint: use 'a', 'b', 'c'\."),
+        (
+            {"tables": {"c": {"z": {"a": 1}}}},
+            r"The cost table of feature 'c' must name known values; got 'z'\. Hint: use 'a', 'b', 'c'\.",
+        ),
         ({"tables": {"c": {"a": {"z": 1}}}}, r"The cost table of feature 'c' must name known values; got 'z'"),
         ({"tables": {"c": {"a": {"b": -1}}}}, r"The cost table of feature 'c' must be a finite number of at least 0; got -1"),
-        ({"tables": {"c": {"a": {"a": 1}}}}, r"The cost table of feature 'c' must price moves between different values; got 'a' to itself\. Hint: staying is free\."),
-        ({"tables": {"c": {"a": 1}}}, r"The cost table of feature 'c' must be \{old value: \{new value: price\}\}; got 1\. Hint: give a dict for each old value\."),
+        (
+            {"tables": {"c": {"a": {"a": 1}}}},
+            r"The cost table of feature 'c' must price moves between different values; got 'a' to itself\. Hint: "
+            r"staying is free\.",
+        ),
+        (
+            {"tables": {"c": {"a": 1}}},
+            r"The cost table of feature 'c' must be \{old value: \{new value: price\}\}; got 1\. Hint: give a dict for "
+            r"each old value\.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_prices_of_values_that_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SchemaError, match=message) as caught:
         Schema.infer(TABLE, **settings)
@@ -225,29 +246,62 @@ NUMBER, TEXT, BOTH = Continuous("f", 0, 9), Categorical("f", ["a", "b"]), Mixed(
 @pytest.mark.parametrize(
     ("feature", "cost", "message"),
     [
-        (NUMBER, SwitchCost((1, 1)), r"The cost of feature 'f' must be a MoveCost; got SwitchCost\(.*\)\. Hint: leave costs out, or use Schema\.infer\."),
+        (
+            NUMBER,
+            SwitchCost((1, 1)),
+            r"The cost of feature 'f' must be a MoveCost; got SwitchCost\(.*\)\. Hint: leave costs out, or use Schema\.infer\.",
+        ),
         (TEXT, MoveCost(), r"The cost of feature 'f' must be a SwitchCost; got MoveCost"),
         (BOTH, MoveCost(), r"The cost of feature 'f' must be a MixedCost; got MoveCost"),
         (NUMBER, 3.0, r"The cost of feature 'f' must be a MoveCost; got 3\.0"),
         (NUMBER, MoveCost(up=-1), r"The cost 'up' of feature 'f' must be a finite number of at least 0; got -1"),
         (NUMBER, MoveCost(fee=math.nan), r"The cost 'fee' of feature 'f' must be a finite number of at least 0; got nan"),
         (TEXT, SwitchCost((1, 1), fee=-2), r"The cost 'fee' of feature 'f' must be a finite number of at least 0; got -2"),
-        (TEXT, SwitchCost((1, 2, 3)), r"The cost of feature 'f' must have 2 weights; got \(1, 2, 3\)\. Hint: give one per value\."),
+        (
+            TEXT,
+            SwitchCost((1, 2, 3)),
+            r"The cost of feature 'f' must have 2 weights; got \(1, 2, 3\)\. Hint: give one per value\.",
+        ),
         (TEXT, SwitchCost(5), r"The cost of feature 'f' must have 2 weights; got 5"),
         (TEXT, SwitchCost((1, -1)), r"The cost of feature 'f' must be a finite number of at least 0; got -1"),
-        (TEXT, SwitchCost((1, 1), ((0, 1),)), r"The cost of feature 'f' must have a table of \[old place, new place, price\]; got \(0, 1\)\. Hint: count the 2 values from 0\."),
+        (
+            TEXT,
+            SwitchCost((1, 1), ((0, 1),)),
+            r"The cost of feature 'f' must have a table of \[old place, new place, price\]; got \(0, 1\)\. Hint: count "
+            r"the 2 values from 0\.",
+        ),
         (TEXT, SwitchCost((1, 1), ((0, 2, 1.0),)), r"must have a table of \[old place, new place, price\]; got \(0, 2, 1\.0\)"),
         (TEXT, SwitchCost((1, 1), ((1, 1, 1.0),)), r"must have a table of \[old place, new place, price\]; got \(1, 1, 1\.0\)"),
-        (TEXT, SwitchCost((1, 1), (([0], 1, 1.0),)), r"must have a table of \[old place, new place, price\]; got \(\(0,\), 1, 1\.0\)"),
+        (
+            TEXT,
+            SwitchCost((1, 1), (([0], 1, 1.0),)),
+            r"must have a table of \[old place, new place, price\]; got \(\(0,\), 1, 1\.0\)",
+        ),
         (TEXT, SwitchCost((1, 1), 5), r"must have a table of \[old place, new place, price\]; got 5"),
-        (TEXT, SwitchCost((1, 1), ((0, 1, -1.0),)), r"The cost table of feature 'f' must be a finite number of at least 0; got -1\.0"),
-        (BOTH, MixedCost(MoveCost(), (1, 1), math.nan), r"The cost of feature 'f' must have a number as anchor; got nan\. Hint: give the median of the data\."),
+        (
+            TEXT,
+            SwitchCost((1, 1), ((0, 1, -1.0),)),
+            r"The cost table of feature 'f' must be a finite number of at least 0; got -1\.0",
+        ),
+        (
+            BOTH,
+            MixedCost(MoveCost(), (1, 1), math.nan),
+            r"The cost of feature 'f' must have a number as anchor; got nan\. Hint: give the median of the data\.",
+        ),
         (BOTH, MixedCost(MoveCost(), (1, 1), "5"), r"The cost of feature 'f' must have a number as anchor; got '5'"),
-        (BOTH, MixedCost(1.0, (1, 1), 5), r"The cost of feature 'f' must have a MoveCost as move; got 1\.0\. Hint: give up, down and fee\."),
-        (BOTH, MixedCost(MoveCost(down=-1), (1, 1), 5), r"The cost 'down' of feature 'f' must be a finite number of at least 0; got -1"),
+        (
+            BOTH,
+            MixedCost(1.0, (1, 1), 5),
+            r"The cost of feature 'f' must have a MoveCost as move; got 1\.0\. Hint: give up, down and fee\.",
+        ),
+        (
+            BOTH,
+            MixedCost(MoveCost(down=-1), (1, 1), 5),
+            r"The cost 'down' of feature 'f' must be a finite number of at least 0; got -1",
+        ),
         (BOTH, MixedCost(MoveCost(), (1,), 5), r"The cost of feature 'f' must have 2 weights; got \(1,\)"),
     ],
-)  # fmt: skip
+)
 def test_costs_that_are_refused(feature: Any, cost: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message) as caught:
         Schema((feature,), (), (cost,))
@@ -257,13 +311,21 @@ def test_costs_that_are_refused(feature: Any, cost: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("feature", "data", "message"),
     [
-        (NUMBER, {"weights": [1]}, r"The cost of feature 'f' must have the settings up, down, fee; got \{'weights': \[1\]\}\. Hint: correct the file\."),
+        (
+            NUMBER,
+            {"weights": [1]},
+            r"The cost of feature 'f' must have the settings up, down, fee; got \{'weights': \[1\]\}\. Hint: correct the file\.",
+        ),
         (NUMBER, 5, r"The cost of feature 'f' must have the settings up, down, fee; got 5"),
         (NUMBER, "ab", r"The cost of feature 'f' must have the settings up, down, fee; got 'ab'"),
         (TEXT, {}, r"The cost of feature 'f' must have the settings weights, table, fee; got \{\}"),
-        (BOTH, {"move": 1, "weights": [1, 1], "anchor": 2}, r"The cost of feature 'f' must have the settings move, weights, anchor, table; got"),
+        (
+            BOTH,
+            {"move": 1, "weights": [1, 1], "anchor": 2},
+            r"The cost of feature 'f' must have the settings move, weights, anchor, table; got",
+        ),
     ],
-)  # fmt: skip
+)
 def test_costs_in_files_that_are_refused(feature: Any, data: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message) as caught:
         cost_from_dict(feature, data)

@@ -104,7 +104,8 @@ def test_values_become_python_s_own(value: Any, found: Any) -> None:
     [
         (
             object,
-            r"A value must be text, a number, a truth value, a day or missing; got <class 'object'> \(type\)\. Hint: convert the column\.",
+            r"A value must be text, a number, a truth value, a day or missing; got <class 'object'> \(type\)\. Hint: "
+            r"convert the column\.",
         ),
         ((1,), r"A value must be text, .*; got \(1,\) \(tuple\)"),
         (pd.Interval(0, 1), r"A value must be text, .*\(Interval\)"),
@@ -309,12 +310,14 @@ def test_a_date_may_be_a_code(dtype: str) -> None:
         ),
         (
             lambda: Continuous("f", 0.1, 0.2, step=1),
-            r"Feature 'f' must have a number within its bounds; got 0\.1 to 0\.2 in steps of 1\. Hint: widen the bounds, make the step smaller or drop a code\.",
+            r"Feature 'f' must have a number within its bounds; got 0\.1 to 0\.2 in steps of 1\. Hint: widen the "
+            r"bounds, make the step smaller or drop a code\.",
         ),
         (lambda: Mixed("f", 7, 7, [7]), r"Feature 'f' must have a number within its bounds; got 7 to 7, or 7"),
         (
             lambda: Continuous("f", 0, 9, dtype="date"),
-            r"Feature 'f' must have whole days as values; got a continuous feature\. Hint: use Integer, or Mixed with integer=True\.",
+            r"Feature 'f' must have whole days as values; got a continuous feature\. Hint: use Integer, or Mixed with "
+            r"integer=True\.",
         ),
         (
             lambda: Mixed("f", 0, 9, [None], dtype="datetime64[ns]"),
@@ -325,7 +328,8 @@ def test_a_date_may_be_a_code(dtype: str) -> None:
         (lambda: Mixed("f", 0, 9, [-9], integer=True, dtype="date"), r"Feature 'f' must hold dates; got -9"),
         (
             lambda: Integer("f", 0.2, 0.8),
-            r"Feature 'f' must have a whole number within its bounds; got \[0\.2, 0\.8\]\. Hint: widen the bounds or use Continuous\.",
+            r"Feature 'f' must have a whole number within its bounds; got \[0\.2, 0\.8\]\. Hint: widen the bounds or "
+            r"use Continuous\.",
         ),
         (lambda: Mixed("f", 0.2, 0.8, [-9], integer=True), r"Feature 'f' must have a whole number within its bounds"),
         (lambda: Integer("f", 0, 2**53), r"Feature 'f' must stay below 2\*\*53; got .*\. Hint: drop it if it is an identifier\."),
@@ -354,7 +358,8 @@ def test_a_date_may_be_a_code(dtype: str) -> None:
         (lambda: Mixed("f", 0, 1, [[1]]), r"A value of feature 'f' must be text, a number.*; got \[1\]"),
         (
             lambda: Continuous("f", 0, 1, dtype="shoe"),
-            r"Feature 'f' must have a pandas dtype of numbers or days; got 'shoe'\. Hint: convert the column, or leave dtype out\.",
+            r"Feature 'f' must have a pandas dtype of numbers or days; got 'shoe'\. Hint: convert the column, or leave "
+            r"dtype out\.",
         ),
         (lambda: Continuous("f", 0, 1, dtype="category"), r"must have a pandas dtype of numbers or days; got 'category'"),
         (lambda: Continuous("f", 0, 1, dtype="complex128"), r"must have a pandas dtype of numbers or days; got 'complex128'"),
@@ -411,7 +416,8 @@ def test_features_that_cannot_be(make: Any, message: str) -> None:
     [
         (
             {"name": "f"},
-            r"Feature 'f' must have a known kind; got None\. Hint: use one of continuous, integer, ordinal, categorical, binary, mixed\.",
+            r"Feature 'f' must have a known kind; got None\. Hint: use one of continuous, integer, ordinal, "
+            r"categorical, binary, mixed\.",
         ),
         ({"name": "f", "kind": "shoe"}, r"Feature 'f' must have a known kind; got 'shoe'"),
         ({"name": "f", "kind": ["integer"]}, r"Feature 'f' must have a known kind; got \['integer'\]"),
@@ -442,15 +448,9 @@ def test_a_feature_in_a_file_is_a_mapping() -> None:
 
 
 def test_lists_of_any_kind_are_lists() -> None:
-    for given in (
-        ["a", "b"],
-        ("a", "b"),
-        np.array(["a", "b"]),
-        pd.Index(["a", "b"]),
-        pd.Series(["a", "b"]),
-        pd.Series(["a", "b"]).unique(),
-    ):
-        assert Categorical("f", given).values == ("a", "b")  # type: ignore[arg-type]
+    column = pd.Series(["a", "b"])
+    for values in (["a", "b"], ("a", "b"), np.array(["a", "b"]), pd.Index(["a", "b"]), column, column.unique()):
+        assert Categorical("f", values).values == ("a", "b")  # type: ignore[arg-type]
     assert Mixed("f", 0, 1, np.array([-9, -8])).codes == (-9, -8)  # type: ignore[arg-type]
 
 

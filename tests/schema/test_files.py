@@ -113,23 +113,47 @@ FEATURE = {"name": "f", "kind": "integer", "lower": 0, "upper": 9}
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("s.json", "{", r"A schema file must be YAML or JSON; got s\.json: Expecting property name.*\. Hint: correct the line it names\."),
+        (
+            "s.json",
+            "{",
+            r"A schema file must be YAML or JSON; got s\.json: Expecting property name.*\. Hint: correct the line it names\.",
+        ),
         ("s.yaml", "a: [", r"A schema file must be YAML or JSON; got s\.yaml: .*line 1"),
         ("s.yaml", b"\xff\xfe\x00", r"A schema file must be YAML or JSON; got s\.yaml: 'utf-8' codec"),
-        ("s.yaml", "!!python/object:os.system {}", r"A schema file must be YAML or JSON; got s\.yaml: could not determine a constructor"),
+        (
+            "s.yaml",
+            "!!python/object:os.system {}",
+            r"A schema file must be YAML or JSON; got s\.yaml: could not determine a constructor",
+        ),
         ("s.yaml", "", r"A schema must have version, features and constraints; got NoneType\. Hint: see `likely schema infer`\."),
         ("s.json", "[1]", r"A schema must have version, features and constraints; got list"),
         ("s.yaml", "features: []", r"The version of a schema must be 1; got None\. Hint: write it with this version\."),
         ("s.yaml", "version: 2\nfeatures: []", r"The version of a schema must be 1; got 2"),
         ("s.yaml", "version: 1", r"A schema must have version, features and constraints; got no list of features"),
-        ("s.yaml", "version: 1\nfeatures: {a: 1}", r"A schema must have version, features and constraints; got no list of features"),
-        ("s.yaml", "version: 1\nfeatures: []\ncolour: red", r"A schema must have version, features and constraints; got 'colour'"),
+        (
+            "s.yaml",
+            "version: 1\nfeatures: {a: 1}",
+            r"A schema must have version, features and constraints; got no list of features",
+        ),
+        (
+            "s.yaml",
+            "version: 1\nfeatures: []\ncolour: red",
+            r"A schema must have version, features and constraints; got 'colour'",
+        ),
         ("s.yaml", "version: 1\nfeatures: []", r"A schema must have at least one feature; got none"),
         ("s.yaml", "version: 1\nfeatures: [age]", r"A feature must have a name, a kind and its settings; got 'age'"),
-        ("s.yaml", "version: 1\nfeatures: [{name: a, kind: binary, cost: 5}]", r"The cost of feature 'a' must have the settings weights, table, fee; got 5"),
-        ("s.yaml", "version: 1\nfeatures: [{name: a, kind: binary}]\nconstraints: {rule: immutable}", r"A schema must have version, features and constraints; got no list of constraints"),
+        (
+            "s.yaml",
+            "version: 1\nfeatures: [{name: a, kind: binary, cost: 5}]",
+            r"The cost of feature 'a' must have the settings weights, table, fee; got 5",
+        ),
+        (
+            "s.yaml",
+            "version: 1\nfeatures: [{name: a, kind: binary}]\nconstraints: {rule: immutable}",
+            r"A schema must have version, features and constraints; got no list of constraints",
+        ),
     ],
-)  # fmt: skip
+)
 def test_files_that_are_refused(tmp_path: Path, name: str, text: Any, message: str) -> None:
     file = tmp_path / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -32,6 +32,7 @@ from tests import strategies
 
 DAY = datetime.date(2026, 1, 31)
 DAYS = 20484.0
+TEXT = str(pd.Series(["a"]).dtype)  # "str", or "object" before pandas 3
 
 
 def infer(column: Any, override: Any = None) -> Feature:
@@ -55,7 +56,20 @@ HOMES: list[tuple[Any, Feature]] = [
     # whole numbers
     *(
         (pd.Series([1, 5], dtype=dtype), Integer("f", 1, 5, dtype=dtype))
-        for dtype in ("int8", "int16", "int32", "int64", "uint8", "uint64", "Int8", "Int64", "UInt16", "float32", "float64", "Float64")
+        for dtype in (
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint64",
+            "Int8",
+            "Int64",
+            "UInt16",
+            "float32",
+            "float64",
+            "Float64",
+        )
     ),
     (pd.Series([1, 5], dtype=object), Integer("f", 1, 5, dtype="object")),
     (pd.Series([3], dtype="int64"), Integer("f", 3, 3)),
@@ -74,10 +88,10 @@ HOMES: list[tuple[Any, Feature]] = [
     (pd.Series([1, None, 3], dtype="Int64"), Mixed("f", 1, 3, [None], integer=True, dtype="Int64")),
     (pd.Series([1, pd.NA, pd.NaT, None, math.nan], dtype=object), Mixed("f", 1, 1, [None], integer=True, dtype="object")),
     # text
-    (["b", "a"], Binary("f", ["a", "b"], dtype="str")),
-    (["c", "a", "b"], Categorical("f", ["a", "b", "c"], dtype="str")),
-    (["a"], Categorical("f", ["a"], dtype="str")),
-    (["01", "1", "1.0"], Categorical("f", ["01", "1", "1.0"], dtype="str")),
+    (["b", "a"], Binary("f", ["a", "b"], dtype=TEXT)),
+    (["c", "a", "b"], Categorical("f", ["a", "b", "c"], dtype=TEXT)),
+    (["a"], Categorical("f", ["a"], dtype=TEXT)),
+    (["01", "1", "1.0"], Categorical("f", ["01", "1", "1.0"], dtype=TEXT)),
     (pd.Series(["a", "b", None], dtype="string"), Categorical("f", ["a", "b", None], dtype="string")),
     (pd.Series(["a", "b", "c"], dtype="string[python]"), Categorical("f", ["a", "b", "c"], dtype="string")),
     (pd.Series(["a", "b", "c"], dtype=object), Categorical("f", ["a", "b", "c"])),
@@ -99,8 +113,11 @@ HOMES: list[tuple[Any, Feature]] = [
     ([DAY, DAY], Integer("f", DAYS, DAYS, dtype="date")),
     (pd.Series([pd.Timestamp(DAY)], dtype=object), Integer("f", DAYS, DAYS, dtype="date")),
     (pd.Series([DAY, None]), Mixed("f", DAYS, DAYS, [None], integer=True, dtype="date")),
-    (pd.to_datetime(["2026-01-31", None]).astype("datetime64[us]"), Mixed("f", DAYS, DAYS, [None], integer=True, dtype="datetime64[us]")),
-]  # fmt: skip
+    (
+        pd.to_datetime(["2026-01-31", None]).astype("datetime64[us]"),
+        Mixed("f", DAYS, DAYS, [None], integer=True, dtype="datetime64[us]"),
+    ),
+]
 
 
 @pytest.mark.parametrize(("column", "feature"), HOMES, ids=[f"{i}-{home.kind}" for i, (_, home) in enumerate(HOMES)])
@@ -157,23 +174,35 @@ OVERRIDES: list[tuple[Any, Any, Feature]] = [
     ([-20, -9, 5], {"codes": [-9]}, Mixed("f", -20, 5, [-9], integer=True, dtype="int64")),
     ([-9, -9], {"codes": [-9], "lower": 0, "upper": 5}, Mixed("f", 0, 5, [-9], integer=True, dtype="int64")),
     ([1.0, None], {"codes": [None, -9]}, Mixed("f", 1, 1, [None, -9], integer=True)),
-    (["a", "b"], {"values": ["a", "b", "c"]}, Categorical("f", ["a", "b", "c"], dtype="str")),
-    (["a", "b"], {"values": ["b", "a"]}, Binary("f", ["b", "a"], dtype="str")),
+    (["a", "b"], {"values": ["a", "b", "c"]}, Categorical("f", ["a", "b", "c"], dtype=TEXT)),
+    (["a", "b"], {"values": ["b", "a"]}, Binary("f", ["b", "a"], dtype=TEXT)),
     ([1, 2, 3], {"values": [1, 2, 3, 4]}, Categorical("f", [1, 2, 3, 4], dtype="int64")),
-    (["a", "b"], {"kind": "ordinal", "values": ["b", "a"]}, Ordinal("f", ["b", "a"], dtype="str")),
-    (["a", None], {"kind": "ordinal", "values": [None, "a", "b"]}, Ordinal("f", [None, "a", "b"], dtype="str")),
-    (category(["lo"], ["lo", "hi"], ordered=True), {"values": ["lo", "mid", "hi"]}, Ordinal("f", ["lo", "mid", "hi"], dtype="category[ordered]")),
+    (["a", "b"], {"kind": "ordinal", "values": ["b", "a"]}, Ordinal("f", ["b", "a"], dtype=TEXT)),
+    (["a", None], {"kind": "ordinal", "values": [None, "a", "b"]}, Ordinal("f", [None, "a", "b"], dtype=TEXT)),
+    (
+        category(["lo"], ["lo", "hi"], ordered=True),
+        {"values": ["lo", "mid", "hi"]},
+        Ordinal("f", ["lo", "mid", "hi"], dtype="category[ordered]"),
+    ),
     (category(["lo"], ["lo", "hi"], ordered=True), "ordinal", Ordinal("f", ["lo", "hi"], dtype="category[ordered]")),
     ([DAY], {"upper": "2030-12-31"}, Integer("f", DAYS, "2030-12-31", dtype="date")),
     ([DAY], {"upper": datetime.date(2030, 12, 31)}, Integer("f", DAYS, "2030-12-31", dtype="date")),
-    ([DAY, datetime.date(9999, 12, 31)], {"codes": ["9999-12-31"]}, Mixed("f", DAYS, DAYS, ["9999-12-31"], integer=True, dtype="date")),
+    (
+        [DAY, datetime.date(9999, 12, 31)],
+        {"codes": ["9999-12-31"]},
+        Mixed("f", DAYS, DAYS, ["9999-12-31"], integer=True, dtype="date"),
+    ),
     ([DAY, datetime.date(2026, 2, 1)], "ordinal", Ordinal("f", ["2026-01-31", "2026-02-01"], dtype="date")),
-    (pd.to_datetime(["2026-01-31"]).astype("datetime64[us]"), "categorical", Categorical("f", ["2026-01-31"], dtype="datetime64[us]")),
+    (
+        pd.to_datetime(["2026-01-31"]).astype("datetime64[us]"),
+        "categorical",
+        Categorical("f", ["2026-01-31"], dtype="datetime64[us]"),
+    ),
     ([None, None], {"lower": 0, "upper": 1, "kind": "continuous", "dtype": "float64"}, Continuous("f", 0, 1)),
     ([None, None], {"values": ["a", "b"]}, Binary("f", ["a", "b"])),
-    ([f"id {i}" for i in range(300)], "categorical", Categorical("f", sorted(f"id {i}" for i in range(300)), dtype="str")),
+    ([f"id {i}" for i in range(300)], "categorical", Categorical("f", sorted(f"id {i}" for i in range(300)), dtype=TEXT)),
     ([1, 2], {}, Integer("f", 1, 2)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("column", "override", "feature"), OVERRIDES, ids=[f"{i}-{o[2].kind}" for i, o in enumerate(OVERRIDES)])
@@ -227,51 +256,112 @@ def test_no_warning_without_a_reason() -> None:
 REFUSED: list[tuple[Any, Any, str]] = [
     ([None, None], None, r"Feature 'f' must have a value; got only missing values\. Hint: drop the column\."),
     ([None, math.nan], "continuous", r"Feature 'f' must have a value; got only missing values"),
-    ([math.nan], {"lower": 0}, r"Feature 'f' must have a number; got none\. Hint: drop the column, make it Categorical, or give lower and upper\."),
+    (
+        [math.nan],
+        {"lower": 0},
+        r"Feature 'f' must have a number; got none\. Hint: drop the column, make it Categorical, or give lower and upper\.",
+    ),
     ([-9, -9], {"codes": [-9]}, r"Feature 'f' must have a number; got none"),
     (["a", "b"], "mixed", r"Feature 'f' must have a number; got none"),
     ([1.5, math.inf], None, r"Feature 'f' must be finite; got inf\. Hint: replace it by a bound or a missing value\."),
     ([2**60, 1], None, r"Feature 'f' must stay below 2\*\*53; got 1152921504606846976\. Hint: drop it if it is an identifier\."),
     (pd.Series([2**60, 1], dtype=object), None, r"Feature 'f' must stay below 2\*\*53"),
     (pd.Series([10**30, 1], dtype=object), None, r"Feature 'f' must stay below 2\*\*53"),
-    ([f"id {i}" for i in range(300)], None, r"Feature 'f' must have at most 256 different values; got 300 different texts\. Hint: drop it if it is an identifier, or say features=\{'f': 'categorical'\}\."),
-    ([*(f"id {i}" for i in range(300)), 1.5], None, r"Feature 'f' must have at most 256 different values; got 300 different texts"),
-    ([1j, 2j], None, r"Feature 'f' must hold numbers, text, truth values, categories or dates; got dtype complex128\. Hint: convert the column\."),
+    (
+        [f"id {i}" for i in range(300)],
+        None,
+        r"Feature 'f' must have at most 256 different values; got 300 different texts\. Hint: drop it if it is an "
+        r"identifier, or say features=\{'f': 'categorical'\}\.",
+    ),
+    (
+        [*(f"id {i}" for i in range(300)), 1.5],
+        None,
+        r"Feature 'f' must have at most 256 different values; got 300 different texts",
+    ),
+    (
+        [1j, 2j],
+        None,
+        r"Feature 'f' must hold numbers, text, truth values, categories or dates; got dtype complex128\. Hint: "
+        r"convert the column\.",
+    ),
     (pd.to_timedelta(["1D"]), None, r"Feature 'f' must hold numbers, text, .*; got dtype timedelta64"),
     (pd.period_range("2026-01", periods=2, freq="M"), None, r"Feature 'f' must hold numbers, text, .*; got dtype period\[M\]"),
     (pd.cut([1, 2, 3], 2), None, r"A value of feature 'f' must be text, a number, .*\(Interval\)"),
     ([decimal.Decimal("1.5")], None, r"A value of feature 'f' must be text, a number, .*\(Decimal\)"),
+    (
+        pd.Series(pd.to_datetime(["2026-01-31"])).astype("category"),
+        None,
+        r"Feature 'f' must have no dates as categories; got 2026-01-31 00:00:00\. Hint: convert it with \.astype\('datetime64",
+    ),
     ([[1], [2]], None, r"Feature 'f' must hold single values; got \[1\]\. Hint: split the column\."),
-    ([DAY, "never"], None, r"Feature 'f' must hold nothing beside its dates; got 'never'\. Hint: make it missing, or a date of its own\."),
+    (
+        [DAY, "never"],
+        None,
+        r"Feature 'f' must hold nothing beside its dates; got 'never'\. Hint: make it missing, or a date of its own\.",
+    ),
     ([DAY, 5], None, r"Feature 'f' must hold nothing beside its dates; got 5"),
     (pd.to_datetime(["2026-01-31 12:00"]), None, r"Feature 'f' must hold whole days; got 2026-01-31 12:00:00"),
     ([datetime.datetime(2026, 1, 31, 12)], None, r"Feature 'f' must hold whole days; got 2026-01-31 12:00:00"),
-    (pd.Series([datetime.datetime(2026, 1, 31, 12)], dtype=object), None, r"A value of feature 'f' must be a whole day; got 2026-01-31 12:00:00"),
+    (
+        pd.Series([datetime.datetime(2026, 1, 31, 12)], dtype=object),
+        None,
+        r"A value of feature 'f' must be a whole day; got 2026-01-31 12:00:00",
+    ),
     (pd.to_datetime(["2026-01-31"]).tz_localize("UTC"), None, r"Feature 'f' must have dates without a time zone; got UTC"),
     ([1, 2], Integer("g", 1, 2), r"The override of feature 'f' must have its name; got 'g'\. Hint: rename it\."),
-    ([1, 2], 5, r"The override of feature 'f' must be a feature, the name of a kind, or settings; got 5\. Hint: write 'ordinal', or \{'upper': 100\}\."),
+    (
+        [1, 2],
+        5,
+        r"The override of feature 'f' must be a feature, the name of a kind, or settings; got 5\. Hint: write "
+        r"'ordinal', or \{'upper': 100\}\.",
+    ),
     ([1, 2], Integer, r"The override of feature 'f' must be a feature, .*; got <class"),
     ([1, 2], "shoe", r"The kind of feature 'f' must be known; got 'shoe'\. Hint: use one of continuous, integer"),
     ([1, 2], {"kind": ["integer"]}, r"The kind of feature 'f' must be known; got \['integer'\]"),
     ([1, 2], {"colour": 1}, r"Feature 'f' must have only settings of the kind integer; got 'colour'"),
     ([1, 2], {"kind": "integer", "step": 2}, r"Feature 'f' must have only settings of the kind integer; got 'step'"),
-    ([1, 2], {"kind": "integer", "codes": [-9]}, r"Feature 'f' must be mixed to have codes; got kind 'integer'\. Hint: leave the kind out\."),
+    (
+        [1, 2],
+        {"kind": "integer", "codes": [-9]},
+        r"Feature 'f' must be mixed to have codes; got kind 'integer'\. Hint: leave the kind out\.",
+    ),
     ([1, 2], "mixed", r"Feature 'f' must have codes to be mixed; got no codes\. Hint: give codes=\[\.\.\.\]\."),
     ([1, 2], {"codes": "none"}, r"Feature 'f' must have a list of codes; got 'none'"),
-    ([1.0, None], {"codes": [-9]}, r"Feature 'f' must have a code for missing cells; got 1 missing cells\. Hint: add None to its codes\."),
+    (
+        [1.0, None],
+        {"codes": [-9]},
+        r"Feature 'f' must have a code for missing cells; got 1 missing cells\. Hint: add None to its codes\.",
+    ),
     (["a", "b"], {"codes": ["a"]}, r"Feature 'f' must hold numbers; got 'b'"),
-    (["12", "none"], {"codes": ["none"]}, r"Feature 'f' must hold numbers; got '12'\. Hint: it is text, not a number: convert the column with pd\.to_numeric\."),
+    (
+        ["12", "none"],
+        {"codes": ["none"]},
+        r"Feature 'f' must hold numbers; got '12'\. Hint: it is text, not a number: convert the column with pd\.to_numeric\.",
+    ),
     (["a", "b"], "integer", r"Feature 'f' must hold numbers; got 'a'"),
     (["1", "2"], "integer", r"Feature 'f' must hold numbers; got '1'\. Hint: it is text"),
-    (category([1, 2], [1, 2], ordered=False), "integer", r"Feature 'f' must have a pandas dtype of numbers or days; got 'category'"),
+    (
+        category([1, 2], [1, 2], ordered=False),
+        "integer",
+        r"Feature 'f' must have a pandas dtype of numbers or days; got 'category'",
+    ),
     ([DAY], "continuous", r"Feature 'f' must have whole days as values; got a continuous feature"),
     (["a", "b", "c"], "binary", r"Feature 'f' must have two values; got \['a', 'b', 'c'\]"),
-    (["a", "b"], "ordinal", r"Feature 'f' must have its values in rank order; got 'a', \.\.\. without an order\. Hint: say features=\{'f': \{'kind': 'ordinal', 'values': \[\.\.\.\]\}\}\."),
-    (category(["a"], ["a", "b"], ordered=False), "ordinal", r"Feature 'f' must have its values in rank order; got 'a', \.\.\. without an order"),
+    (
+        ["a", "b"],
+        "ordinal",
+        r"Feature 'f' must have its values in rank order; got 'a', \.\.\. without an order\. Hint: say "
+        r"features=\{'f': \{'kind': 'ordinal', 'values': \[\.\.\.\]\}\}\.",
+    ),
+    (
+        category(["a"], ["a", "b"], ordered=False),
+        "ordinal",
+        r"Feature 'f' must have its values in rank order; got 'a', \.\.\. without an order",
+    ),
     ([1.0, None], "ordinal", r"Feature 'f' must have its values in rank order; got missing cells, which have no rank"),
     (["a", "b"], {"values": 5}, r"Feature 'f' must have a list of values; got 5"),
     (["a", "b"], {"values": ["a"]}, r"Feature 'f' must have a known value; got 'b'\. Hint: use one of 'a'\."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("column", "override", "message"), REFUSED, ids=range(len(REFUSED)))
@@ -304,9 +394,24 @@ def test_columns_and_overrides_that_are_refused(column: Any, override: Any, mess
         (
             pd.DataFrame({"a": [1]}),
             {"rules": Immutable("a")},
-            r"The constraints of a schema must be a list of constraints; got Immutable\(feature='a'\)\. Hint: use Schema\.infer\(X, rules=\[\.\.\.\]\)\.",
+            r"The constraints of a schema must be a list of constraints; got Immutable\(feature='a'\)\. Hint: use "
+            r"Schema\.infer\(X, rules=\[\.\.\.\]\)\.",
         ),
         (pd.DataFrame({"a": [1]}), {"rules": ["a"]}, r"The constraints of a schema must be a list of constraints; got 'a'"),
+        (
+            pd.DataFrame({"a": [1]}),
+            {"immutable": 5},
+            r"'immutable' must be a list of names; got 5\. Hint: write immutable=\[5\]\.",
+        ),
+        (pd.DataFrame({"a": [1]}), {"rules": 5}, r"The constraints of a schema must be a list of constraints; got 5"),
+        (
+            pd.DataFrame({"a": [1]}),
+            {"weights": 2.0},
+            r"'weights' must be a dict with names of columns; got 2\.0\. Hint: write weights=",
+        ),
+        (pd.DataFrame({"a": [1]}), {"features": ["a"]}, r"'features' must be a dict with names of columns; got \['a'\]"),
+        (pd.DataFrame({"a": [1]}), {"tables": ["a"]}, r"'tables' must be a dict with names of columns"),
+        (pd.DataFrame({"a": [1]}), {"fees": "2"}, r"The fee of feature 'a' must be a finite number of at least 0; got '2'"),
         (pd.DataFrame({"a": [1]}), {"max_changes": 0}, r"MaxChanges must be a whole number of at least 1; got 0"),
     ],
 )

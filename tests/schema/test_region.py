@@ -58,7 +58,6 @@ def test_contains_is_membership_of_many(a: Region) -> None:
     points = witnesses(a)
     assert a.contains(points).tolist() == inside(a, points)
     assert not a.contains(np.array([math.nan])).any()
-    assert math.nan not in a
 
 
 @given(st.lists(ENDS, max_size=4))

@@ -291,7 +291,8 @@ def test_a_counterfactual_is_complete() -> None:
         (
             Continuous("f", 0, 1),
             "0.5",
-            r"Feature 'f' must hold numbers; got '0\.5'\. Hint: it is text, not a number: convert the column with pd\.to_numeric\.",
+            r"Feature 'f' must hold numbers; got '0\.5'\. Hint: it is text, not a number: convert the column with "
+            r"pd\.to_numeric\.",
         ),
         (Continuous("f", 0, 1), datetime.date(2026, 1, 31), r"Feature 'f' must hold numbers; got '2026-01-31'"),
         (
@@ -309,7 +310,8 @@ def test_a_counterfactual_is_complete() -> None:
         (
             Continuous("f", 0, 1),
             [1],
-            r"A value of feature 'f' must be text, a number, a truth value, a day or missing; got \[1\] \(list\)\. Hint: convert the column\.",
+            r"A value of feature 'f' must be text, a number, a truth value, a day or missing; got \[1\] \(list\)\. "
+            r"Hint: convert the column\.",
         ),
         (Continuous("f", 0, 1), 1j, r"must be text, a number, .*; got 1j \(complex\)"),
         (
@@ -328,12 +330,14 @@ def test_a_counterfactual_is_complete() -> None:
         (
             Integer("f", 0, 1, dtype="date"),
             pd.Timestamp("2026-01-31 12:00"),
-            r"A value of feature 'f' must be a whole day; got 2026-01-31 12:00:00\. Hint: drop the time with \.dt\.normalize\(\)\.",
+            r"A value of feature 'f' must be a whole day; got 2026-01-31 12:00:00\. Hint: drop the time with "
+            r"\.dt\.normalize\(\)\.",
         ),
         (
             Integer("f", 0, 1, dtype="date"),
             pd.Timestamp("2026-01-31", tz="UTC"),
-            r"A value of feature 'f' must be a day without a time zone; got 2026-01-31 00:00:00\+00:00\. Hint: use \.dt\.tz_localize\(None\)\.",
+            r"A value of feature 'f' must be a day without a time zone; got 2026-01-31 00:00:00\+00:00\. Hint: use "
+            r"\.dt\.tz_localize\(None\)\.",
         ),
         (Categorical("f", ["a", "b"]), "c", r"Feature 'f' must have a known value; got 'c'\. Hint: use one of 'a', 'b'\."),
         (

@@ -67,15 +67,35 @@ def test_names_that_are_not_there(name: Any) -> None:
     ("make", "message", "feature"),
     [
         (lambda: Schema(()), r"A schema must have at least one feature; got none\. Hint: use Schema\.infer\(X\)\.", None),
-        (lambda: Schema((Binary("a"), Binary("a"))), r"The names of features must differ; got 'a' twice\. Hint: rename one column\.", "a"),
-        (lambda: Schema((Binary("a"),), (), (MoveCost(), MoveCost())), r"A schema must have one cost per feature; got 2\. Hint: leave costs out or give all\.", None),
-        (lambda: Schema(Binary("a")), r"The features of a schema must be a list of features; got Binary\(.*\)\. Hint: use Schema\.infer", None),
+        (
+            lambda: Schema((Binary("a"), Binary("a"))),
+            r"The names of features must differ; got 'a' twice\. Hint: rename one column\.",
+            "a",
+        ),
+        (
+            lambda: Schema((Binary("a"),), (), (MoveCost(), MoveCost())),
+            r"A schema must have one cost per feature; got 2\. Hint: leave costs out or give all\.",
+            None,
+        ),
+        (
+            lambda: Schema(Binary("a")),
+            r"The features of a schema must be a list of features; got Binary\(.*\)\. Hint: use Schema\.infer",
+            None,
+        ),
         (lambda: Schema(("age",)), r"The features of a schema must be a list of features; got 'age'", None),
         (lambda: Schema("age"), r"The features of a schema must be a list of features; got 'age'", None),
-        (lambda: Schema((Binary("a"),), Immutable("a")), r"The constraints of a schema must be a list of constraints; got Immutable", None),
-        (lambda: Schema((Binary("a"),), ({"rule": "immutable"},)), r"The constraints of a schema must be a list of constraints; got \{", None),
+        (
+            lambda: Schema((Binary("a"),), Immutable("a")),
+            r"The constraints of a schema must be a list of constraints; got Immutable",
+            None,
+        ),
+        (
+            lambda: Schema((Binary("a"),), ({"rule": "immutable"},)),
+            r"The constraints of a schema must be a list of constraints; got \{",
+            None,
+        ),
     ],
-)  # fmt: skip
+)
 def test_schemas_that_cannot_be(make: Any, message: str, feature: Any) -> None:
     with pytest.raises(SchemaError, match=message) as caught:
         make()

@@ -54,23 +54,47 @@ NO_VALUE, GONE = "have no value of the feature", "are missing (add a code None, 
         (Continuous("f", 0, 1), [2.0, 0.5, -1], [(2, "lie outside 0 to 1", "2.0")]),
         (Continuous("f", 0, 1), [None, 0.5, math.nan], [(2, GONE, "None")]),
         (Continuous("f", 0, 1), [math.inf, 0.5], [(1, NO_VALUE, "inf")]),
-        (Continuous("f", 0, 1), ["x", 0.5, None, 9, "x"], [(2, NO_VALUE, "'x'"), (1, GONE, "None"), (1, "lie outside 0 to 1", "9")]),
+        (
+            Continuous("f", 0, 1),
+            ["x", 0.5, None, 9, "x"],
+            [(2, NO_VALUE, "'x'"), (1, GONE, "None"), (1, "lie outside 0 to 1", "9")],
+        ),
         (Continuous("f", 0, 1), ["0.5", 0.5], [(1, NO_VALUE, "'0.5'")]),
         (Continuous("f", 0, 1), [[1], 0.5], [(1, NO_VALUE, "[1]")]),
-        (Continuous("f", 0, 1, step=0.25), [0.25, 0.3, 0.6, 7.1], [(1, "lie outside 0 to 1 in steps of 0.25", "7.1"), (2, "lie between the steps of 0 to 1 in steps of 0.25", "0.3")]),
+        (
+            Continuous("f", 0, 1, step=0.25),
+            [0.25, 0.3, 0.6, 7.1],
+            [(1, "lie outside 0 to 1 in steps of 0.25", "7.1"), (2, "lie between the steps of 0 to 1 in steps of 0.25", "0.3")],
+        ),
         (Integer("f", 0, 9), [1, 2.5, 3], [(1, "lie between the steps of 0 to 9", "2.5")]),
-        (Integer("f", "2026-01-01", "2026-12-31", dtype="date"), [datetime.date(2025, 1, 1), datetime.date(2026, 1, 1)], [(1, "lie outside 2026-01-01 to 2026-12-31", "'2025-01-01'")]),
-        (Integer("f", "2026-01-01", "2026-12-31", dtype="date"), pd.to_datetime(["2026-05-05 12:00", "2026-05-05 00:00"]), [(1, NO_VALUE, "Timestamp('2026-05-05 12:00:00')")]),
+        (
+            Integer("f", "2026-01-01", "2026-12-31", dtype="date"),
+            [datetime.date(2025, 1, 1), datetime.date(2026, 1, 1)],
+            [(1, "lie outside 2026-01-01 to 2026-12-31", "'2025-01-01'")],
+        ),
+        (
+            Integer("f", "2026-01-01", "2026-12-31", dtype="date"),
+            pd.to_datetime(["2026-05-05 12:00", "2026-05-05 00:00"]),
+            [(1, NO_VALUE, "Timestamp('2026-05-05 12:00:00')")],
+        ),
         (Integer("f", "2026-01-01", "2026-12-31", dtype="date"), ["2026-05-05", "5 May"], [(1, NO_VALUE, "'5 May'")]),
         (Categorical("f", ["a", "b"]), ["a", "z", "z", None], [(2, NO_VALUE, "'z'"), (1, GONE, "None")]),
         (Categorical("f", ["a", None]), ["a", None, math.nan], []),
         (Categorical("f", [1, 2]), ["1", 1], [(1, NO_VALUE, "'1'")]),
         (Binary("f"), [True, 1, 0, "True"], [(1, NO_VALUE, "'True'")]),
-        (Mixed("f", 0, 9, [-9, "none"]), [-9, "none", 4, "x", 10, None], [(1, NO_VALUE, "'x'"), (1, GONE, "None"), (1, "lie outside 0 to 9, or -9, 'none'", "10")]),
-        (Mixed("f", 0, 9, [None], integer=True), [1, 1.5, None], [(1, "lie between the steps of 0 to 9 in steps of 1, or missing", "1.5")]),
+        (
+            Mixed("f", 0, 9, [-9, "none"]),
+            [-9, "none", 4, "x", 10, None],
+            [(1, NO_VALUE, "'x'"), (1, GONE, "None"), (1, "lie outside 0 to 9, or -9, 'none'", "10")],
+        ),
+        (
+            Mixed("f", 0, 9, [None], integer=True),
+            [1, 1.5, None],
+            [(1, "lie between the steps of 0 to 9 in steps of 1, or missing", "1.5")],
+        ),
         (Continuous("f", 0, 1), [], []),
     ],
-)  # fmt: skip
+)
 def test_each_kind_of_fault_is_counted(feature: Feature, cells: Any, found: list[Any]) -> None:
     assert faults(feature, pd.Series(cells, dtype=object)) == found
 

@@ -61,7 +61,9 @@ class NetworkBuilder:
         return ReluNetwork(link, tuple(classes), columns, (*self.done, last))
 
 
-def link_of_outputs(width: int, activation: str | None, classes: Sequence[Any] | None, *, tie: bool) -> tuple[Link, tuple[Any, ...]]:
+def link_of_outputs(
+    width: int, activation: str | None, classes: Sequence[Any] | None, *, tie: bool
+) -> tuple[Link, tuple[Any, ...]]:
     """Link and classes of a bare network: one output is a logit of class 1, several are one per class.
 
     `activation` is what follows the last layer: None, "sigmoid" or "softmax" (whose logits the form keeps).

@@ -186,7 +186,7 @@ def _day_bound(feature: Continuous | Integer | Mixed, end: str, bound: Any) -> f
 def _check_step(feature: Continuous | Mixed) -> None:
     if feature.step is not None:
         step = _scalar(feature.step)
-        if not (isinstance(step, (int, float)) and 0 < step < LARGEST):
+        if not (isinstance(step, (int, float)) and 1 / LARGEST < step < LARGEST):
             raise feature._error("have a positive step", repr(feature.step), "use 0.01 for cents, or step=None")
         object.__setattr__(feature, "step", float(step))
         if max(abs(feature.lower), abs(feature.upper)) / feature.step >= EXACT_INTEGER:
@@ -221,7 +221,6 @@ class _Numeric(Feature):
 
     lower: float
     upper: float
-
     dtype: str = field(default="float64", kw_only=True)
 
     @property
@@ -272,13 +271,14 @@ class _Numeric(Feature):
         return np.minimum(relative * np.maximum(self.grid, sizes), self.grid / 4)
 
     def reachable(self, region: Region) -> Region:
-        found = super().reachable(region)
-        if self.grid is None:
-            return found
-        ends = np.array(found.intervals).reshape(-1, 2)
-        slack = self._slack(np.abs(ends))
-        first, last = np.ceil((ends[:, 0] - slack[:, 0]) / self.grid), np.floor((ends[:, 1] + slack[:, 1]) / self.grid)
-        return Region(tuple(i for i, kept in zip(found.intervals, (first <= last) | is_code(ends[:, 1]), strict=True) if kept))
+        return Region(tuple(interval for interval in super().reachable(region).intervals if self._holds_value(*interval)))
+
+    def _holds_value(self, low: float, high: float) -> bool:
+        """Whether an interval within the bounds holds a multiple of the step, or is a code."""
+        if self.grid is None or high < -LARGEST:
+            return True
+        under, over = self._slack(np.abs([low, high]))
+        return bool(math.ceil((low - under) / self.grid) <= math.floor((high + over) / self.grid))
 
     def number(self, value: Any) -> float:
         return number_of(value, self.dtype, self.name)
@@ -522,13 +522,14 @@ class _Discrete(Feature):
         cells = np.empty(len(self.values) + 1, dtype=object)
         cells[:-1] = self.values
         column = pd.Series(cells[places], dtype=object, name=self.name)
-        if self.dtype == "object" or (self.dtype == "bool" and column.isna().any()):
+        gone = column.isna()
+        if self.dtype == "object" or (self.dtype == "bool" and gone.any()):
             return column
         if holds_dates(self.dtype):
             return column_of(numbers_of(column, self.dtype, self.name), self.dtype, self.name)
-        if column.isna().any() and self.dtype.startswith(("int", "uint")):
+        if self.dtype.startswith(("int", "uint")) and gone.any():
             return column.astype("float64")
-        return column.astype(types.pandas_dtype(self.dtype))
+        return column.astype(types.pandas_dtype(self.dtype)).mask(gone)  # before pandas 3, "str" made a text of None
 
     def _category(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> pd.Series[Any]:
         categories = [v for v in self.values if v is not None]

@@ -212,7 +212,10 @@ def _values(column: pd.Series[Any], name: Name) -> list[Value]:
     """The values of a discrete column: a category's in their order, others sorted; missing last, where a cell is."""
     missing: list[Value] = [None] if column.isna().any() else []
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return [*(plain(value, name) for value in column.dtype.categories), *missing]
+        categories = list(column.dtype.categories)
+        if any(isinstance(value, datetime.date) for value in categories):
+            raise _error(name, "have no dates as categories", str(categories[0]), "convert it with .astype('datetime64[ns]')")
+        return [*(plain(value, name) for value in categories), *missing]
     if types.is_bool_dtype(column.dtype):
         return [False, True, *missing]
     texts, others = _split(column, name)

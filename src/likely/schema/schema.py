@@ -105,14 +105,9 @@ class Schema:
             )
             for feature in found
         )
-        constraints: list[Constraint] = [Immutable(name) for name in _listed(immutable, "immutable")]
-        constraints += [Increasing(name) for name in _listed(increasing, "increasing")]
-        constraints += [Decreasing(name) for name in _listed(decreasing, "decreasing")]
-        constraints += [
-            *_all_of(Constraint, rules, "constraints"),
-            *([MaxChanges(max_changes)] if max_changes is not None else []),
-        ]
-        return cls(found, tuple(constraints), costs)
+        moves = _each(Immutable, immutable) + _each(Increasing, increasing) + _each(Decreasing, decreasing)
+        most = (MaxChanges(max_changes),) if max_changes is not None else ()
+        return cls(found, (*moves, *_all_of(Constraint, rules, "constraints"), *most), costs)
 
     def with_constraints(self, *constraints: Constraint) -> Schema:
         """This schema with further constraints."""
@@ -309,10 +304,10 @@ def _all_of(kind: type[Any], items: Any, what: str) -> tuple[Any, ...]:
     raise SchemaError(f"The {what} of a schema", f"be a list of {what}", repr(items), "use Schema.infer(X, rules=[...])")
 
 
-def _listed(names: Iterable[Name], what: str) -> list[Name]:
-    if isinstance(names, str):
-        raise SchemaError(f"'{what}'", "be a list of names", repr(names), f"write {what}=[{names!r}]")
-    return list(names)
+def _each(kind: type[Immutable | Increasing | Decreasing], names: Iterable[Name]) -> tuple[Constraint, ...]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise SchemaError(f"'{kind.rule}'", "be a list of names", repr(names), f"write {kind.rule}=[{names!r}]")
+    return tuple(kind(name) for name in names)
 
 
 def _check_frame(X: Any) -> None:
@@ -332,6 +327,8 @@ def _check_table(X: pd.DataFrame) -> None:
 
 def _check_names(X: pd.DataFrame, **settings: Mapping[Name, Any] | None) -> None:
     for what, named in settings.items():
+        if named is not None and not isinstance(named, Mapping):
+            raise SchemaError(f"'{what}'", "be a dict with names of columns", repr(named), f"write {what}={{'age': ...}}")
         for name in named or ():
             if name not in X.columns:
                 raise SchemaError(f"'{what}'", "name columns of the table", repr(name), f"it has {list(X.columns)}", feature=name)

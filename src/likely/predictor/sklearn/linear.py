@@ -24,6 +24,7 @@ _CLASSIFIERS = {
     "LogisticRegressionCV": ("logistic", "softmax"),
     "SGDClassifier": ("sign", "argmax"),
 }
+_SGD_LINKS = {"log_loss": ("logistic", "logistic_shares"), "modified_huber": ("huber", "huber_shares")}
 _REGRESSORS = (
     "LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "SGDRegressor", "LinearSVR",
     "HuberRegressor",
@@ -33,7 +34,7 @@ _REGRESSORS = (
 def _link(model: Any, several: bool) -> Link:
     two, many = next(links for cls in type(model).__mro__ if (links := _CLASSIFIERS.get(cls.__name__)))
     if name_of(model) == "SGDClassifier":
-        two, many = {"log_loss": ("logistic", "logistic_shares"), "modified_huber": ("huber", "huber_shares")}.get(model.loss, (two, many))
+        two, many = _SGD_LINKS.get(model.loss, (two, many))
     if many == "softmax" and (getattr(model, "solver", "") == "liblinear" or getattr(model, "multi_class", "") == "ovr"):
         many = "logistic_shares"
     if not several and getattr(model, "multi_class", None) == "multinomial":

@@ -81,14 +81,18 @@ def _column_transformer(model: Any, inputs: Inputs) -> Inputs:
     chosen = [
         (name, transformer, places)
         for name, transformer, columns in model.transformers_
-        if (places := _places(columns, names)) and not (isinstance(transformer, str) and transformer == "drop")
+        if (places := _places(columns, names)) and not _drops(transformer)
     ]
     wires = _wires_at(model, inputs, names, sorted({place for *_, places in chosen for place in places}))
     parts = []
     for name, transformer, places in chosen:
         part = Inputs(inputs.schema, tuple(wires[place] for place in places), sparse=inputs.sparse)
         parts.append(_weighted(transformed(transformer, part), (model.transformer_weights or {}).get(name), name_of(model)))
-    return _side_by_side(model, inputs, parts, sparse=model.sparse_output_)
+    return _side_by_side(model, inputs, parts, sparse=getattr(model, "sparse_output_", False))  # not there if all is dropped
+
+
+def _drops(transformer: Any) -> bool:
+    return isinstance(transformer, str) and transformer == "drop"
 
 
 def _wires_at(model: Any, inputs: Inputs, names: list[Any], places: list[int]) -> dict[int, Wire]:
@@ -119,7 +123,7 @@ def _union(model: Any, inputs: Inputs) -> Inputs:
     parts = [
         _weighted(transformed(transformer, inputs), (model.transformer_weights or {}).get(name), name_of(model))
         for name, transformer in model.transformer_list
-        if not (isinstance(transformer, str) and transformer == "drop")
+        if not _drops(transformer)
     ]
     return _side_by_side(model, inputs, parts, sparse=any(part.sparse for part in parts))
 

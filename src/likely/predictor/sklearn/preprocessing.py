@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.registry import TransformerReader, register_transformer
 from likely.predictor.sklearn.common import as_block, as_numbers, bind, cast, dtype_of, name_of
+from likely.predictor.tables import dense
 from likely.predictor.wires import CASTS, Inputs, Step, Wire, refuse_numbers
 from likely.schema.values import plain
 
@@ -102,8 +103,8 @@ def _encoded(encoder: Any, inputs: Inputs) -> tuple[Inputs, NDArray[Any]]:
         asked[:, c] = wire.atoms + wire.atoms[-1:] * (len(asked) - len(wire.atoms))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = encoder.transform(asked)
-    return bound, np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+        made = dense(encoder.transform(asked))
+    return bound, np.asarray(made, dtype=np.float64)
 
 
 def _refuse_unknown(encoder: Any, wire: Wire, categories: Sequence[Any]) -> None:
