@@ -56,8 +56,8 @@ def test_check_says_no(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     table.to_csv(tmp_path / "t.csv", index=False)
     assert main(["schema", "check", str(tmp_path / "s.yaml"), str(tmp_path / "t.csv")]) == 1
     said = capsys.readouterr().out
-    assert "'age': 1 row lie outside 19 to 75, first 130" in said
-    assert "'housing': 1 row have no value of the feature, first 'castle'" in said
+    assert "'age': 1 row outside 19 to 75, first 130" in said
+    assert "'housing': 1 row without a value of the feature, first 'castle'" in said
     assert "1 of 400 rows break the rule: 'months' <= 'amount'" in said
     assert main(["schema", "check", str(tmp_path / "s.yaml"), str(tmp_path / "t.csv"), "--json"]) == 1
     report = json.loads(capsys.readouterr().out)

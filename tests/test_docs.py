@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import warnings
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from likely.predictor import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -17,6 +20,15 @@ BLOCK = re.compile(r"(?:^<!-- needs: (\w+) -->\n)?^```python\n(.*?)^```$", re.MU
 LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
 
 
+@pytest.fixture
+def _tidy_registry() -> Iterator[None]:
+    """A page may register a reader of its own; the tests after it shall not know."""
+    yield
+    for key in [key for key in registry._readers if key[0] == "__main__"]:
+        del registry._readers[key]
+
+
+@pytest.mark.usefixtures("_tidy_registry")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_examples_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")

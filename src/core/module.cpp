@@ -54,7 +54,7 @@ void init_trees(likely::Trees* self, Array1<std::uint8_t> nodes, Array1<std::int
                 Array1<double> values, std::size_t outputs) {
   std::vector<likely::Node> parsed(nodes.shape(0) / sizeof(likely::Node));
   std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(likely::Node));
-  new (self) likely::Trees(std::move(parsed), to_vector<std::int32_t>(roots), to_vector<std::int32_t>(output_of),
+  new (self) likely::Trees(parsed, to_vector<std::int32_t>(roots), to_vector<std::int32_t>(output_of),
                            to_vector<double>(values), outputs);
 }
 

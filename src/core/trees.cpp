@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -16,16 +17,10 @@ constexpr std::size_t kBlock = 4096;  // rows that one tree passes over while it
 constexpr std::size_t kLanes = 16;    // rows that walk down a tree side by side, to hide the latency of loads
 constexpr int kShallow = 10;          // trees up to this depth are walked to their full depth by all lanes
 
-inline std::int32_t successor(const Node& node, const double* row) {
-  const double x = row[node.feature];
-  return (node.low <= x) & (x <= node.high) ? node.inside : node.outside;
-}
-
 inline std::int32_t successor(const Cut& cut, const double* row) { return cut.next[!(row[cut.feature] <= cut.high)]; }
 
 // The leaf of each of the rows [0, count): all lanes take as many steps as the tree is deep (leaves stay where they are).
-template <class Test>
-void walk_together(const Test* tests, std::int32_t root, int depth, const double* rows, std::size_t count,
+void walk_together(const Cut* cuts, std::int32_t root, int depth, const double* rows, std::size_t count,
                    std::size_t features, std::int32_t* leaf) {
   for (std::size_t r = 0; r < count; r += kLanes) {
     const std::size_t lanes = std::min(kLanes, count - r);
@@ -34,14 +29,13 @@ void walk_together(const Test* tests, std::int32_t root, int depth, const double
     std::array<const double*, kLanes> row;
     for (std::size_t l = 0; l < kLanes; ++l) row[l] = rows + (r + std::min(l, lanes - 1)) * features;
     for (int step = 0; step < depth; ++step)
-      for (std::size_t l = 0; l < kLanes; ++l) at[l] = successor(tests[at[l]], row[l]);
+      for (std::size_t l = 0; l < kLanes; ++l) at[l] = successor(cuts[at[l]], row[l]);
     std::copy_n(at.begin(), lanes, leaf + r);
   }
 }
 
 // The same for trees whose leaves lie at very different depths: a lane that arrives takes the next row.
-template <class Test>
-void walk_apart(const Test* tests, std::int32_t root, const double* rows, std::size_t count, std::size_t features,
+void walk_apart(const Cut* cuts, std::int32_t root, const double* rows, std::size_t count, std::size_t features,
                 std::int32_t* leaf) {
   std::array<std::size_t, kLanes> row;
   std::array<std::int32_t, kLanes> at;
@@ -49,7 +43,7 @@ void walk_apart(const Test* tests, std::int32_t root, const double* rows, std::s
   for (; lanes < kLanes && next < count; ++lanes) row[lanes] = next++, at[lanes] = root;
   while (lanes > 0) {
     for (std::size_t l = 0; l < lanes; ++l) {
-      const std::int32_t to = successor(tests[at[l]], rows + row[l] * features);
+      const std::int32_t to = successor(cuts[at[l]], rows + row[l] * features);
       if (to != at[l]) {
         at[l] = to;
         continue;
@@ -65,35 +59,27 @@ void walk_apart(const Test* tests, std::int32_t root, const double* rows, std::s
   }
 }
 
-template <class Test>
-void walk(const Test* tests, std::int32_t root, int depth, const double* rows, std::size_t count, std::size_t features,
-          std::int32_t* leaf) {
-  if (depth <= kShallow)
-    walk_together(tests, root, depth, rows, count, features, leaf);
-  else
-    walk_apart(tests, root, rows, count, features, leaf);
-}
-
 }  // namespace
 
-Trees::Trees(std::vector<Node> nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
+Trees::Trees(const std::vector<Node>& nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
              std::vector<double> values, std::size_t outputs)
-    : nodes_(std::move(nodes)),
-      roots_(std::move(roots)),
-      output_of_(std::move(output_of)),
-      values_(std::move(values)),
-      outputs_(outputs) {
-  std::vector<int> known(nodes_.size(), -1);
-  for (std::int32_t root : roots_) depths_.push_back(depth_below(root, known));
-  bool one_sided = true;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Node& node = nodes_[i];
+    : roots_(std::move(roots)), output_of_(std::move(output_of)), values_(std::move(values)), outputs_(outputs) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
     last_feature_ = std::max(last_feature_, node.feature);
-    if (node.feature < 0) node = {-kInfinity, kInfinity, 0, static_cast<std::int32_t>(i), node.inside, 0};
-    one_sided = one_sided && node.low == -kInfinity;
+    if (node.feature < 0)
+      cuts_.push_back({kInfinity, 0, {static_cast<std::int32_t>(i), node.inside}});
+    else
+      cuts_.push_back({node.high, node.feature, {node.inside, node.outside}});
   }
-  if (one_sided)
-    for (const Node& node : nodes_) cuts_.push_back({node.high, node.feature, {node.inside, node.outside}});
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].feature < 0 || nodes[i].low == -kInfinity) continue;
+    cuts_.push_back(cuts_[i]);  // the upper end, after the lower one
+    const auto upper = static_cast<std::int32_t>(cuts_.size() - 1);
+    cuts_[i] = {std::nextafter(nodes[i].low, -kInfinity), nodes[i].feature, {nodes[i].outside, upper}};
+  }
+  std::vector<int> known(cuts_.size(), -1);
+  for (std::int32_t root : roots_) depths_.push_back(depth_below(root, known));
 }
 
 int Trees::depth_below(std::int32_t root, std::vector<int>& known) const {
@@ -101,18 +87,18 @@ int Trees::depth_below(std::int32_t root, std::vector<int>& known) const {
   std::vector<std::int32_t> path{root};  // not by recursion: a chain of tests can be long
   while (!path.empty()) {
     const std::int32_t at = path.back();
-    const Node& node = nodes_[at];
+    const auto& next = cuts_[at].next;
     if (known[at] >= 0) {
       path.pop_back();
-    } else if (node.feature < 0) {
+    } else if (is_leaf(at)) {
       known[at] = 0;
-    } else if (known[node.inside] >= 0 && known[node.outside] >= 0) {
-      known[at] = 1 + std::max(known[node.inside], known[node.outside]);
+    } else if (known[next[0]] >= 0 && known[next[1]] >= 0) {
+      known[at] = 1 + std::max(known[next[0]], known[next[1]]);
     } else {
       known[at] = kOnThePath;
-      for (std::int32_t next : {node.inside, node.outside}) {
-        if (known[next] == kOnThePath) throw std::invalid_argument("the nodes of a tree must not lead back to themselves");
-        if (known[next] == kUnseen) path.push_back(next);
+      for (std::int32_t to : next) {
+        if (known[to] == kOnThePath) throw std::invalid_argument("the nodes of a tree must not lead back to themselves");
+        if (known[to] == kUnseen) path.push_back(to);
       }
     }
   }
@@ -132,12 +118,12 @@ void Trees::add_piece(const double* rows, std::size_t begin, std::size_t end, st
   const double* first = rows + begin * features;
   std::vector<std::int32_t> leaf(count);
   for (std::size_t t = 0; t < roots_.size(); ++t) {
-    if (cuts_.empty())
-      walk(nodes_.data(), roots_[t], depths_[t], first, count, features, leaf.data());
+    if (depths_[t] <= kShallow)
+      walk_together(cuts_.data(), roots_[t], depths_[t], first, count, features, leaf.data());
     else
-      walk(cuts_.data(), roots_[t], depths_[t], first, count, features, leaf.data());
+      walk_apart(cuts_.data(), roots_[t], first, count, features, leaf.data());
     for (std::size_t r = 0; r < count; ++r) {
-      const double* value = values_.data() + nodes_[leaf[r]].outside;
+      const double* value = values_.data() + cuts_[leaf[r]].next[1];
       double* to = out + (begin + r) * outputs_;
       if (output_of_[t] >= 0)
         to[output_of_[t]] += value[0];

@@ -19,7 +19,7 @@ struct Node {
 };
 static_assert(sizeof(Node) == 32);
 
-// The same test where low = -inf, which is what splits of numbers are: half as much to load.
+// What the core makes of it: one side of one number. A test with a lower end becomes two of these, one after the other.
 struct Cut {
   double high;
   std::int32_t feature;
@@ -30,7 +30,7 @@ class Trees {
  public:
   // outputs_of[t] is the output that tree t adds to, or -1 if its leaves hold one value for every output. Throws
   // std::invalid_argument if a node leads back to itself.
-  Trees(std::vector<Node> nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
+  Trees(const std::vector<Node>& nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
         std::vector<double> values, std::size_t outputs);
 
   std::size_t outputs() const { return outputs_; }
@@ -42,10 +42,9 @@ class Trees {
  private:
   void add_piece(const double* rows, std::size_t begin, std::size_t end, std::size_t features, double* out) const;
   int depth_below(std::int32_t root, std::vector<int>& known) const;
+  bool is_leaf(std::int32_t at) const { return cuts_[at].next[0] == at; }
 
-  // Leaves loop on themselves: low = -inf, high = inf, inside = itself; outside is where their values start.
-  std::vector<Node> nodes_;
-  std::vector<Cut> cuts_;  // the nodes again, if no test has a lower end; else empty
+  std::vector<Cut> cuts_;  // a leaf loops on itself: x <= inf leads to next[0] = itself; next[1] is where its values start
   std::vector<std::int32_t> roots_;
   std::vector<std::int32_t> output_of_;
   std::vector<int> depths_;

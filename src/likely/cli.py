@@ -84,12 +84,13 @@ def _add_show(commands: Any) -> None:
 
 
 def _infer(options: argparse.Namespace) -> int:
-    table = read_table(options.data)
+    codes = dict(map(_assignment, options.codes))
+    table = read_table(options.data, mixed=list(codes))
     for name in options.drop:
         if name not in table.columns:
             raise SchemaError("--drop", "name a column", repr(name), f"the file has {list(table.columns)}", feature=name)
     overrides: dict[Any, Any] = {}
-    for column, values in map(_assignment, options.codes):
+    for column, values in codes.items():
         overrides[column] = {"codes": [_cell(value) for value in values]}
     for column, values in map(_assignment, options.ordinal):
         overrides[column] = {"kind": "ordinal", "values": [_like(table, column, value) for value in values]}

@@ -173,7 +173,9 @@ def test_models_without_a_reader(model):
         read(make_pipeline(StandardScaler(), model), SCHEMA)
 
 
-@pytest.mark.parametrize(("model", "name"), [(object(), "object"), (lambda X: X, "function"), ({}, "dict")], ids=["object", "function", "dict"])
+@pytest.mark.parametrize(
+    ("model", "name"), [(object(), "object"), (lambda X: X, "function"), ({}, "dict")], ids=["object", "function", "dict"]
+)
 def test_things_of_no_framework(model, name):
     with pytest.raises(UnsupportedModelError) as caught:
         read(model, SCHEMA)

@@ -246,10 +246,10 @@ def test_what_does_not_fit_stays_for_validate(tmp_path: Path) -> None:
     schema = Schema(tuple(EVERYTHING[name] for name in ("age", "since", "region", "member")))
     table = read_table(file, schema)
     assert [str(problem) for problem in schema.validate(table).problems] == [
-        "'age': 1 row have no value of the feature, first 'old'",
-        "'since': 1 row have no value of the feature, first '2026-13-01'",
-        "'region': 1 row have no value of the feature, first '03'",
-        "'member': 1 row have no value of the feature, first 'perhaps'",
+        "'age': 1 row without a value of the feature, first 'old'",
+        "'since': 1 row without a value of the feature, first '2026-13-01'",
+        "'region': 1 row without a value of the feature, first '03'",
+        "'member': 1 row without a value of the feature, first 'perhaps'",
     ]
 
 

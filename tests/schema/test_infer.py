@@ -74,7 +74,11 @@ HOMES: list[tuple[Any, Feature]] = [
     (pd.Series([1, 5], dtype=object), Integer("f", 1, 5, dtype="object")),
     (pd.Series([3], dtype="int64"), Integer("f", 3, 3)),
     ([7, 7, 7], Integer("f", 7, 7)),
-    ([1.0, -0.0], Integer("f", 0, 1, dtype="float64")),
+    ([0, 0, 0], Integer("f", 0, 0)),
+    # zeros and ones
+    ([0, 1, 1], Binary("f", [0, 1], dtype="int64")),
+    ([1.0, -0.0], Binary("f", [0, 1], dtype="float64")),
+    (pd.Series([1, 0], dtype="Int8"), Binary("f", [0, 1], dtype="Int8")),
     # other numbers
     ([1.0, 2.5], Continuous("f", 1, 2.5)),
     ([1e-300, 1e300], Continuous("f", 1e-300, 1e300)),
@@ -440,3 +444,10 @@ def test_names_that_are_refused(columns: list[Any], settings: dict[str, Any], me
     with pytest.raises(SchemaError, match=message) as caught:
         Schema.infer(pd.DataFrame([[1, 2]], columns=columns), **settings)
     assert caught.value.feature in ("a", 1.5)
+
+
+def test_zeros_and_ones_are_numbers_where_the_user_says_so():
+    flags = pd.DataFrame({"f": [0, 1, 1]})
+    assert Schema.infer(flags, features={"f": {"upper": 5}})["f"] == Integer("f", 0, 5)
+    assert Schema.infer(flags, features={"f": "integer"})["f"] == Integer("f", 0, 1)
+    assert Schema.infer(flags, features={"f": {"step": 0.5}})["f"] == Continuous("f", 0, 1, step=0.5, dtype="int64")

@@ -44,33 +44,33 @@ def faults(feature: Feature, cells: Any) -> list[tuple[int, str, str]]:
     return [(problem.count, problem.what, problem.example) for problem in report.problems]
 
 
-NO_VALUE, GONE = "have no value of the feature", "are missing (add a code None, or fill them)"
+NO_VALUE, GONE = "without a value of the feature", "missing (add a code None, or fill them)"
 
 
 @pytest.mark.parametrize(
     ("feature", "cells", "found"),
     [
         (Continuous("f", 0, 1), [0.5, 1, 0], []),
-        (Continuous("f", 0, 1), [2.0, 0.5, -1], [(2, "lie outside 0 to 1", "2.0")]),
+        (Continuous("f", 0, 1), [2.0, 0.5, -1], [(2, "outside 0 to 1", "2.0")]),
         (Continuous("f", 0, 1), [None, 0.5, math.nan], [(2, GONE, "None")]),
         (Continuous("f", 0, 1), [math.inf, 0.5], [(1, NO_VALUE, "inf")]),
         (
             Continuous("f", 0, 1),
             ["x", 0.5, None, 9, "x"],
-            [(2, NO_VALUE, "'x'"), (1, GONE, "None"), (1, "lie outside 0 to 1", "9")],
+            [(2, NO_VALUE, "'x'"), (1, GONE, "None"), (1, "outside 0 to 1", "9")],
         ),
         (Continuous("f", 0, 1), ["0.5", 0.5], [(1, NO_VALUE, "'0.5'")]),
         (Continuous("f", 0, 1), [[1], 0.5], [(1, NO_VALUE, "[1]")]),
         (
             Continuous("f", 0, 1, step=0.25),
             [0.25, 0.3, 0.6, 7.1],
-            [(1, "lie outside 0 to 1 in steps of 0.25", "7.1"), (2, "lie between the steps of 0 to 1 in steps of 0.25", "0.3")],
+            [(1, "outside 0 to 1 in steps of 0.25", "7.1"), (2, "between the steps of 0 to 1 in steps of 0.25", "0.3")],
         ),
-        (Integer("f", 0, 9), [1, 2.5, 3], [(1, "lie between the steps of 0 to 9", "2.5")]),
+        (Integer("f", 0, 9), [1, 2.5, 3], [(1, "between the steps of 0 to 9", "2.5")]),
         (
             Integer("f", "2026-01-01", "2026-12-31", dtype="date"),
             [datetime.date(2025, 1, 1), datetime.date(2026, 1, 1)],
-            [(1, "lie outside 2026-01-01 to 2026-12-31", "'2025-01-01'")],
+            [(1, "outside 2026-01-01 to 2026-12-31", "'2025-01-01'")],
         ),
         (
             Integer("f", "2026-01-01", "2026-12-31", dtype="date"),
@@ -85,12 +85,12 @@ NO_VALUE, GONE = "have no value of the feature", "are missing (add a code None, 
         (
             Mixed("f", 0, 9, [-9, "none"]),
             [-9, "none", 4, "x", 10, None],
-            [(1, NO_VALUE, "'x'"), (1, GONE, "None"), (1, "lie outside 0 to 9, or -9, 'none'", "10")],
+            [(1, NO_VALUE, "'x'"), (1, GONE, "None"), (1, "outside 0 to 9, or -9, 'none'", "10")],
         ),
         (
             Mixed("f", 0, 9, [None], integer=True),
             [1, 1.5, None],
-            [(1, "lie between the steps of 0 to 9 in steps of 1, or missing", "1.5")],
+            [(1, "between the steps of 0 to 9 in steps of 1, or missing", "1.5")],
         ),
         (Continuous("f", 0, 1), [], []),
     ],
@@ -100,7 +100,7 @@ def test_each_kind_of_fault_is_counted(feature: Feature, cells: Any, found: list
 
 
 def test_numeric_columns_are_counted_too() -> None:
-    assert faults(Continuous("f", 0, 1), [0.5, math.nan, 2.0]) == [(1, GONE, "None"), (1, "lie outside 0 to 1", "2.0")]
+    assert faults(Continuous("f", 0, 1), [0.5, math.nan, 2.0]) == [(1, GONE, "None"), (1, "outside 0 to 1", "2.0")]
     assert faults(Integer("f", 0, 9), [1, 2**60]) == [(1, NO_VALUE, str(2**60))]
 
 
@@ -179,9 +179,9 @@ def test_the_report_reads_well() -> None:
         [
             "3 rows, 5 kinds of fault",
             "  'debt': the column is missing",
-            "  'age': 1 row lie outside 18 to 99, first 17",
-            "  'job': 1 row have no value of the feature, first 'pilot'",
-            "  'job': 1 row are missing (add a code None, or fill them), first None",
+            "  'age': 1 row outside 18 to 99, first 17",
+            "  'job': 1 row without a value of the feature, first 'pilot'",
+            "  'job': 1 row missing (add a code None, or fill them), first None",
             "  2 of 3 rows break the rule: 'age' must be at most 60",
             "  not in the schema: 'shoe'",
         ]
@@ -197,7 +197,7 @@ def test_the_report_for_machines() -> None:
     assert json.loads(json.dumps(report.to_dict())) == {
         "ok": False,
         "rows": 2,
-        "problems": [{"feature": "age", "count": 1, "what": "lie outside 18 to 99", "example": "17"}],
+        "problems": [{"feature": "age", "count": 1, "what": "outside 18 to 99", "example": "17"}],
         "broken": [{"rule": "'age' must be at most 60", "rows": 1}],
         "missing": [],
         "extra": ["shoe"],

@@ -101,7 +101,8 @@ def _complete(rows: Numbers) -> Numbers:
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     if rows.ndim != 2:
         raise PredictorError("Rows to score", "be an array of rows x features", f"shape {rows.shape}", "use schema.encode(X)")
-    if np.isnan(rows).any():
+    # NaN * 0 is NaN: one quick pass tells whether it is worth to look closer.
+    if np.isnan(np.dot(rows.ravel(), np.zeros(rows.size))) and np.isnan(rows).any():
         j = int(np.argmax(np.isnan(rows).any(axis=0)))
         raise PredictorError("Rows to score", "be complete", f"an unknown value of feature number {j}", "fill it in", feature=j)
     return rows
@@ -141,14 +142,21 @@ class _Columns(Form):
             np.array(tables, dtype=np.float64),
         )
 
+    @cached_property
+    def _as_they_are(self) -> bool:
+        """Whether the columns are the features themselves, in order."""
+        return self.columns == tuple(Column(j, 1.0, 0.0) for j in range(len(self.columns)))
+
     def inputs(self, rows: Numbers, *, threads: int = 0) -> Numbers:
         """What the model reads, n x columns."""
         rows = _complete(rows)
+        if self._as_they_are and rows.shape[1] == len(self.columns):
+            return rows
         with _refusing(rows):
             return self._expander.expand(rows, threads)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_expander"}
+        return {name: value for name, value in vars(self).items() if name not in ("_expander", "_as_they_are")}
 
 
 def _check_layer(weights: NDArray[Any], bias: NDArray[Any], width: int) -> None:
@@ -178,7 +186,9 @@ class Linear(_Columns):
         return len(self.bias)
 
     def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        return np.asarray(self.inputs(rows, threads=threads) @ self.weights.T + self.bias)
+        scores = self.inputs(rows, threads=threads) @ self.weights.T
+        scores += self.bias
+        return np.asarray(scores)
 
     def _parts(self) -> dict[str, Any]:
         return {
@@ -186,6 +196,10 @@ class Linear(_Columns):
             "weights": self.weights.tolist(),
             "bias": self.bias.tolist(),
         }
+
+
+#: Rows that pass through a network together, so that its hidden layers stay in the cache.
+_BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +223,19 @@ class ReluNetwork(_Columns):
         return len(self.layers[-1][1])
 
     def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        hidden = self.inputs(rows, threads=threads)
-        for weights, bias in self.layers[:-1]:
-            hidden = np.maximum(hidden @ weights.T + bias, 0.0)
-        weights, bias = self.layers[-1]
-        return np.asarray(hidden @ weights.T + bias)
+        inputs = self.inputs(rows, threads=threads)
+        scores = np.empty((len(inputs), self.outputs))
+        for start in range(0, len(inputs), _BLOCK):
+            scores[start : start + _BLOCK] = self._score_block(inputs[start : start + _BLOCK])
+        return scores
+
+    def _score_block(self, hidden: Numbers) -> Numbers:
+        for i, (weights, bias) in enumerate(self.layers):
+            if i:
+                np.maximum(hidden, 0.0, out=hidden)
+            hidden = hidden @ weights.T
+            hidden += bias
+        return hidden
 
     def _parts(self) -> dict[str, Any]:
         layers = [{"weights": w.tolist(), "bias": b.tolist()} for w, b in self.layers]

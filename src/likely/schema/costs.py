@@ -168,7 +168,7 @@ def inverse_spread(numbers: Numbers) -> float:
     if numbers.size == 0:
         return 1.0
     spread = float(np.median(np.abs(numbers - np.median(numbers))))
-    if spread == 0:
+    if spread == 0 and numbers.min() < numbers.max():  # of equal numbers, rounding can make a tiny deviation
         with np.errstate(over="ignore"):
             spread = 1.48 * float(np.std(numbers))
     return 1 / spread if 1e-300 < spread < math.inf else 1.0

@@ -2,7 +2,7 @@
 
 | the column holds                          | becomes                                                             |
 | ----------------------------------------- | ------------------------------------------------------------------- |
-| truth values, or any two values of text   | `Binary`                                                            |
+| truth values, 0 and 1, or any two texts   | `Binary`                                                            |
 | text, an unordered pandas category        | `Categorical`; a missing cell is a value of its own                 |
 | an ordered pandas category                | `Ordinal`                                                           |
 | whole numbers (also stored as floats)     | `Integer`                                                           |
@@ -104,6 +104,8 @@ def _kind(column: pd.Series[Any], name: Name, settings: Mapping[str, Any]) -> st
             stacklevel=5,
         )
     if _holds_numbers(column, name):
+        if not settings and _zeros_and_ones(column):
+            return "binary"
         whole = "step" not in settings and _whole(_known_numbers(column, name))
         return "mixed" if column.isna().any() else "integer" if whole else "continuous"
     if types.is_object_dtype(column.dtype) or types.is_string_dtype(column.dtype):
@@ -127,6 +129,10 @@ def _holds_numbers(column: pd.Series[Any], name: Name) -> bool:
     if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
         return True
     raise _error(name, "hold numbers, text, truth values, categories or dates", f"dtype {dtype}", "convert the column")
+
+
+def _zeros_and_ones(column: pd.Series[Any]) -> bool:
+    return types.is_numeric_dtype(column.dtype) and set(column.unique()) == {0, 1}
 
 
 def _split(column: pd.Series[Any], name: Name) -> tuple[list[str], list[Value]]:
@@ -218,5 +224,7 @@ def _values(column: pd.Series[Any], name: Name) -> list[Value]:
         return [*(plain(value, name) for value in categories), *missing]
     if types.is_bool_dtype(column.dtype):
         return [False, True, *missing]
+    if _zeros_and_ones(column):
+        return [0, 1]
     texts, others = _split(column, name)
     return [*sorted(others), *texts, *missing]  # type: ignore[type-var]

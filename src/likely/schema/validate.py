@@ -114,10 +114,10 @@ def _read(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, list[Probl
     astray = known & ~outside
     astray[astray] = ~feature.fits(numbers[astray])
     for rows, what in (
-        (misfits, "have no value of the feature"),
-        (missing, "are missing (add a code None, or fill them)"),
-        (outside, f"lie outside {feature.describe()}"),
-        (astray, f"lie between the steps of {feature.describe()}"),
+        (misfits, "without a value of the feature"),
+        (missing, "missing (add a code None, or fill them)"),
+        (outside, f"outside {feature.describe()}"),
+        (astray, f"between the steps of {feature.describe()}"),
     ):
         if rows.any():
             problems.append(Problem(feature.name, int(rows.sum()), what, _example(column[rows].iloc[0])))

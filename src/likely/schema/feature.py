@@ -1,0 +1,114 @@
+"""`Feature`: what every kind of feature can do."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from likely.errors import SchemaError
+from likely.schema.region import Region
+from likely.schema.values import (
+    Name,
+    Numbers,
+    Value,
+    plain_name,
+    show_value,
+)
+
+
+@dataclass(frozen=True)
+class Feature(ABC):
+    """One column of the user's table."""
+
+    name: Name
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", plain_name(self.name))
+        if not isinstance(self.name, (str, int)) or isinstance(self.name, bool) or self.name == "":
+            raise SchemaError(
+                "A feature's name", "be text or a whole number", repr(self.name), "rename the column", feature=self.name
+            )
+
+    @property
+    @abstractmethod
+    def dtype(self) -> str:
+        """The dtype of the user's column; "date" and "category[ordered]" where pandas has no name for it."""
+
+    @property
+    @abstractmethod
+    def region(self) -> Region:
+        """Every double that may stand for a value (steps aside)."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether values can increase and decrease."""
+        return True
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are numbers (the codes of a mixed feature aside)."""
+        return False
+
+    @property
+    @abstractmethod
+    def atoms(self) -> tuple[Value, ...]:
+        """The values that are not numbers: all of a discrete feature, the codes of a mixed one."""
+
+    @abstractmethod
+    def atom_number(self, k: int) -> float:
+        """The double that stands for `atoms[k]`."""
+
+    @abstractmethod
+    def encode(self, column: pd.Series[Any]) -> Numbers:
+        """A column of user's values as doubles; a missing value that is not a value of the feature becomes NaN."""
+
+    @abstractmethod
+    def decode(self, numbers: Numbers) -> pd.Series[Any]:
+        """Doubles as a column in the user's own dtype (the inverse of `encode`)."""
+
+    @abstractmethod
+    def number(self, value: Any) -> float:
+        """One user's value as a double; it may lie outside the bounds."""
+
+    @abstractmethod
+    def value(self, number: float) -> Value:
+        """The user's value that a double stands for (a date as ISO text)."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The domain in a few words."""
+
+    def fits(self, numbers: Numbers) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which doubles stand for a value of this feature."""
+        return self.region.contains(numbers)
+
+    def widened(self, number: float) -> Feature:
+        """This feature with a domain that also holds `number`."""
+        raise self._error("be one of its values in a factual", number, "use schema.encode_row(factual)")
+
+    def reachable(self, region: Region) -> Region:
+        """The intervals of `region` that hold a value of this feature, cut to its bounds."""
+        return region & self.region
+
+    def show(self, number: float) -> str:
+        """A double as a person would write the value."""
+        return "unknown" if math.isnan(number) else show_value(self.value(number))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `feature_from_dict` reads back."""
+        plain_fields: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            # (0, 1) equals Binary's (False, True): values are always written, so that their types come back
+            if item.name != "name" and (value != item.default or item.name == "values"):
+                plain_fields[item.name] = list(value) if isinstance(value, tuple) else value
+        return plain_fields
+
+    def _error(self, rule: str, got: object, hint: str) -> SchemaError:
+        return SchemaError(f"Feature {self.name!r}", rule, got, hint, feature=self.name)

@@ -1,0 +1,347 @@
+"""Features of numbers: `Continuous`, `Integer` (dates too) and `Mixed`, which has codes beside its numbers."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from likely.schema.feature import Feature
+from likely.schema.region import Region
+from likely.schema.values import (
+    EXACT_INTEGER,
+    FIRST_DAY,
+    LARGEST,
+    LAST_DAY,
+    Numbers,
+    Value,
+    code_index,
+    code_number,
+    column_of,
+    day_number,
+    day_text,
+    dtype_of_numbers,
+    holds_dates,
+    is_code,
+    number_of,
+    numbers_of,
+    plain,
+    show_number,
+    show_value,
+)
+
+
+def _scalar(value: Any) -> Any:
+    """Numpy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _check_bounds(feature: Continuous | Integer | Mixed) -> None:
+    if not dtype_of_numbers(feature.dtype):
+        raise feature._error(
+            "have a pandas dtype of numbers or days", repr(feature.dtype), "convert the column, or leave dtype out"
+        )
+    for end in ("lower", "upper"):
+        bound = _scalar(getattr(feature, end))
+        if holds_dates(feature.dtype):
+            bound = _day_bound(feature, end, getattr(feature, end))
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)):
+            raise feature._error(f"have a number as {end} bound", repr(bound), "give lower= and upper=")
+        if not abs(bound) < LARGEST:
+            raise feature._error(f"have a finite {end} bound", bound, "give the widest value that can occur")
+        object.__setattr__(feature, end, float(bound))
+    if feature.lower > feature.upper:
+        ends = [feature.show(bound) for bound in (feature.lower, feature.upper)]
+        raise feature._error("have lower <= upper", f"[{', '.join(ends)}]", "exchange the bounds")
+
+
+def _day_bound(feature: Continuous | Integer | Mixed, end: str, bound: Any) -> float:
+    """A bound of dates as a number of days."""
+    found = plain(bound, feature.name)
+    try:
+        days = day_number(found) if isinstance(found, str) else float(found)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        days = math.nan
+    if not (FIRST_DAY <= days <= LAST_DAY and days == round(days)):
+        raise feature._error(f"have a date as {end} bound", repr(bound), "write it as 2026-01-31")
+    return days
+
+
+def _check_step(feature: Continuous | Mixed) -> None:
+    if feature.step is not None:
+        step = _scalar(feature.step)
+        if not (isinstance(step, (int, float)) and 1 / LARGEST < step < LARGEST):
+            raise feature._error("have a positive step", repr(feature.step), "use 0.01 for cents, or step=None")
+        object.__setattr__(feature, "step", float(step))
+        if max(abs(feature.lower), abs(feature.upper)) / feature.step >= EXACT_INTEGER:
+            raise feature._error("have fewer than 2**53 steps", f"step {feature.step}", "make the step larger, or use step=None")
+    if holds_dates(feature.dtype) and not (feature.grid and feature.grid == round(feature.grid)):
+        raise feature._error("have whole days as values", f"a {feature.kind} feature", "use Integer, or Mixed with integer=True")
+    if feature.reachable(Region.between(feature.lower, feature.upper)).empty:
+        raise feature._error(
+            "have a number within its bounds", feature.describe(), "widen the bounds, make the step smaller or drop a code"
+        )
+
+
+def snap(numbers: Numbers, step: float) -> Numbers:
+    """The nearest multiples of `step`, each as the double nearest to its decimal (0.07, not 7 * 0.01)."""
+    per_unit = float(round(1 / step)) if step < 1 else 0.0
+    if per_unit and abs(per_unit * step - 1) < 1e-12:
+        return np.asarray(np.round(numbers * per_unit) / per_unit, dtype=np.float64)
+    return np.asarray(np.round(numbers / step) * step, dtype=np.float64)
+
+
+def _check_whole(feature: Integer | Mixed) -> None:
+    ends = f"[{feature.lower}, {feature.upper}]"
+    if math.ceil(feature.lower) > math.floor(feature.upper):
+        raise feature._error("have a whole number within its bounds", ends, "widen the bounds or use Continuous")
+    if max(-feature.lower, feature.upper) >= EXACT_INTEGER:
+        raise feature._error("stay below 2**53", ends, "drop it if it is an identifier")
+
+
+@dataclass(frozen=True)
+class _Numeric(Feature):
+    """What `Continuous`, `Integer` and the numbers of `Mixed` have in common."""
+
+    lower: float
+    upper: float
+    dtype: str = field(default="float64", kw_only=True)
+
+    @property
+    @abstractmethod
+    def grid(self) -> float | None:
+        """The distance between neighbouring values, or None if every real is one. Values are multiples of it."""
+
+    @property
+    def numeric(self) -> bool:
+        return True
+
+    @property
+    def region(self) -> Region:
+        return Region.between(self.lower, self.upper)
+
+    @property
+    def atoms(self) -> tuple[Value, ...]:
+        return ()
+
+    def atom_number(self, k: int) -> float:
+        raise IndexError(k)
+
+    def encode(self, column: pd.Series[Any]) -> Numbers:
+        return numbers_of(column, self.dtype, self.name)
+
+    def decode(self, numbers: Numbers) -> pd.Series[Any]:
+        return self._objects(numbers) if self.dtype == "object" else column_of(numbers, self.dtype, self.name)
+
+    def _objects(self, numbers: Numbers) -> pd.Series[Any]:
+        return pd.Series([self.value(n) for n in numbers], dtype=object, name=self.name)
+
+    def fits(self, numbers: Numbers) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        inside = super().fits(numbers)
+        if self.grid is None:
+            return inside
+        numbers = np.where(inside & ~is_code(numbers), numbers, 0.0)
+        return inside & (np.abs(numbers - snap(numbers, self.grid)) <= self._slack(np.abs(numbers)))
+
+    def _slack(self, sizes: Numbers) -> Numbers:
+        """How far from a multiple of the step a number of this size may lie: the data were computed by somebody else.
+
+        Whole numbers are exact. Otherwise a few bits, those of a single where the column has no more, but never so
+        much that the step would not matter.
+        """
+        if self.grid is None or self.grid == 1.0:
+            return np.zeros_like(sizes)
+        relative = 1e-6 if self.dtype.lower() == "float32" else 1e-9
+        return np.minimum(relative * np.maximum(self.grid, sizes), self.grid / 4)
+
+    def reachable(self, region: Region) -> Region:
+        return Region(tuple(interval for interval in super().reachable(region).intervals if self._holds_value(*interval)))
+
+    def _holds_value(self, low: float, high: float) -> bool:
+        """Whether an interval within the bounds holds a multiple of the step, or is a code."""
+        if self.grid is None or high < -LARGEST:
+            return True
+        under, over = self._slack(np.abs([low, high]))
+        return bool(math.ceil((low - under) / self.grid) <= math.floor((high + over) / self.grid))
+
+    def number(self, value: Any) -> float:
+        return number_of(value, self.dtype, self.name)
+
+    def value(self, number: float) -> Value:
+        if math.isnan(number):
+            return None
+        if holds_dates(self.dtype):
+            return day_text(number)
+        return round(number) if self._whole(number) else number
+
+    def _whole(self, number: float) -> bool:
+        return number == round(number) and (self.grid == 1.0 or "int" in self.dtype.lower())
+
+    def widened(self, number: float) -> Feature:
+        return replace(self, lower=min(self.lower, number), upper=max(self.upper, number))
+
+    def describe(self) -> str:
+        ends = [day_text(e) if holds_dates(self.dtype) else show_number(e) for e in (self.lower, self.upper)]
+        return f"{ends[0]} to {ends[1]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        found = super().to_dict()
+        if holds_dates(self.dtype):
+            found["lower"], found["upper"] = day_text(self.lower), day_text(self.upper)
+        elif self.grid == 1.0 and abs(self.lower) + abs(self.upper) < EXACT_INTEGER:
+            whole = {end: round(found[end]) for end in ("lower", "upper") if found[end] == round(found[end])}
+            found.update(whole)
+        return found
+
+
+@dataclass(frozen=True)
+class Continuous(_Numeric):
+    """A real number within bounds; with a `step`, only the multiples of it (0.01: cents)."""
+
+    kind: ClassVar[str] = "continuous"
+    step: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_bounds(self)
+        _check_step(self)
+
+    @property
+    def grid(self) -> float | None:
+        return self.step
+
+    def describe(self) -> str:
+        return super().describe() + (f" in steps of {show_number(self.step)}" if self.step else "")
+
+
+@dataclass(frozen=True)
+class Integer(_Numeric):
+    """A whole number within bounds; with a date dtype, a day."""
+
+    kind: ClassVar[str] = "integer"
+    dtype: str = field(default="int64", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_bounds(self)
+        _check_whole(self)
+
+    @property
+    def grid(self) -> float | None:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Mixed(_Numeric):
+    """A number within bounds, or one of a few special codes: -9 "no record", None for a missing value.
+
+    `codes` may be a list of codes or a mapping from codes to labels. A number that equals a code is the code, within
+    the bounds too.
+    """
+
+    kind: ClassVar[str] = "mixed"
+    codes: tuple[Value, ...] = ()
+    labels: tuple[str, ...] = field(default=(), kw_only=True)
+    step: float | None = field(default=None, kw_only=True)
+    integer: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_codes(self)
+        _check_bounds(self)
+        if self.integer and self.step is not None:
+            raise self._error("have integer=True or a step, not both", f"step={self.step}", "leave one of them out")
+        if self.integer:
+            _check_whole(self)
+        for code in self.codes:
+            if not self._is_text(code):
+                self._as_number(code)
+        _check_step(self)
+
+    @property
+    def grid(self) -> float | None:
+        return 1.0 if self.integer else self.step
+
+    @property
+    def region(self) -> Region:
+        taken = [self._as_number(code) for code in self.codes if code is not None and not self._is_text(code)]
+        return (super().region - Region.points(taken)) | Region.points(code_number(k) for k in range(len(self.codes)))
+
+    @property
+    def atoms(self) -> tuple[Value, ...]:
+        return self.codes
+
+    def atom_number(self, k: int) -> float:
+        return code_number(k)
+
+    def _is_text(self, code: Value) -> bool:
+        """Whether a code stands in the column as text, and not as a number, a day or a missing cell."""
+        return isinstance(code, str) and not holds_dates(self.dtype)
+
+    def _as_number(self, code: Value) -> float:
+        """What a code that is no text is in the column: a number, days, or NaN for a missing cell."""
+        return number_of(code, self.dtype, self.name)
+
+    def encode(self, column: pd.Series[Any]) -> Numbers:
+        texts = {code for code in self.codes if self._is_text(code)}
+        named = np.fromiter((isinstance(cell, str) and cell in texts for cell in column), dtype=np.bool_, count=len(column))
+        numbers = numbers_of(column.mask(named, None) if texts else column, self.dtype, self.name).copy()
+        for k, code in enumerate(self.codes):
+            if self._is_text(code):
+                here = (column == code).to_numpy(dtype=np.bool_, na_value=False) & named
+            else:
+                here = np.isnan(numbers) & ~named if code is None else numbers == self._as_number(code)
+            numbers[here] = code_number(k)
+        return numbers
+
+    def decode(self, numbers: Numbers) -> pd.Series[Any]:
+        cells = numbers.copy()
+        for k, code in enumerate(self.codes):
+            here = numbers == code_number(k)
+            if here.any() and self._is_text(code):
+                return self._objects(numbers)
+            cells[here] = math.nan if self._is_text(code) else self._as_number(code)
+        return self._objects(numbers) if self.dtype == "object" else super().decode(cells)
+
+    def number(self, value: Any) -> float:
+        found = plain(value, self.name)
+        if found in self.codes:
+            return code_number(self.codes.index(found))
+        return super().number(found)
+
+    def value(self, number: float) -> Value:
+        if number < -LARGEST:
+            return self.codes[code_index(number)]
+        return super().value(number)
+
+    def show(self, number: float) -> str:
+        if number < -LARGEST and self.labels:
+            k = code_index(number)
+            return f"{show_value(self.codes[k])} ({self.labels[k]})"
+        return super().show(number)
+
+    def describe(self) -> str:
+        codes = ", ".join(self.show(code_number(k)) for k in range(len(self.codes)))
+        step = f" in steps of {show_number(self.grid)}" if self.grid else ""
+        return f"{super().describe()}{step}, or {codes}"
+
+
+def _check_codes(feature: Mixed) -> None:
+    given: Any = feature.codes
+    if not types.is_list_like(given, allow_sets=False):
+        raise feature._error("have a list of codes", repr(given), "write codes=[-9], or codes={-9: 'no record'}")
+    labels = given.values() if isinstance(given, Mapping) else feature.labels
+    object.__setattr__(feature, "labels", tuple(str(label) for label in labels))
+    object.__setattr__(feature, "codes", tuple(plain(code, feature.name) for code in given))
+    if not feature.codes:
+        raise feature._error("have at least one special code", "none", "use Continuous or Integer")
+    if len(set(feature.codes)) < len(feature.codes):
+        raise feature._error("have different codes", list(feature.codes), "drop the repeated one")
+    if feature.labels and len(feature.labels) != len(feature.codes):
+        raise feature._error("have one label per code", list(feature.labels), "give codes={-9: 'no record'}")
