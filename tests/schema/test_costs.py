@@ -329,3 +329,10 @@ def test_costs_in_files_that_are_refused(feature: Any, data: Any, message: str) 
     with pytest.raises(SchemaError, match=message) as caught:
         cost_from_dict(feature, data)
     assert caught.value.feature == "f"
+
+
+def test_zeros_come_back_from_a_file():
+    """A zero is a price like any other, and an anchor at 0 is not a missing one."""
+    schema = Schema((Mixed("f", -5, 5, [None]),), costs=(MixedCost(MoveCost(0.0, 0.0), (0.0,), 0.0),))
+    assert Schema.from_json(schema.to_json()) == schema
+    assert schema.to_dict()["features"][0]["cost"] == {"move": {"up": 0.0, "down": 0.0}, "weights": [0.0], "anchor": 0.0}

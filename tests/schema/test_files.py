@@ -92,7 +92,7 @@ def test_the_file_is_made_for_people() -> None:
         "  kind: integer\n"
         "  lower: 18\n"
         "  upper: 99\n"
-        "  cost: {}\n"
+        "  cost: {up: 1.0, down: 1.0}\n"
         "- name: job\n"
         "  kind: categorical\n"
         "  values: [clerk, né]\n"

@@ -46,7 +46,7 @@ class Cost(ABC):
             value = getattr(self, item.name)
             if isinstance(value, Cost):
                 found[item.name] = value.to_dict()
-            elif value != item.default:
+            elif value != item.default or item.name in ("up", "down"):  # who edits the file sees what there is to edit
                 found[item.name] = [list(v) if isinstance(v, tuple) else v for v in value] if isinstance(value, tuple) else value
         return found
 
