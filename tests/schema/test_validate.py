@@ -207,3 +207,8 @@ def test_the_report_for_machines() -> None:
 def test_a_table_must_be_one() -> None:
     with pytest.raises(SchemaError, match="A table must be a DataFrame; got ndarray"):
         Schema((Integer("a", 0, 9),)).validate(np.zeros((1, 1)))  # type: ignore[arg-type]
+
+
+def test_one_fault_is_one_kind():
+    report = Schema((Integer("age", 18, 99),)).validate(pd.DataFrame({"age": [17, 20]}))
+    assert str(report) == "2 rows, 1 kind of fault\n  'age': 1 row outside 18 to 99, first 17"

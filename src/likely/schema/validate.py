@@ -65,7 +65,8 @@ class ValidationReport:
         lines = [f"'{name}': the column is missing" for name in self.missing]
         lines += [str(problem) for problem in self.problems]
         lines += [f"{count} of {self.rows} rows break the rule: {rule}" for rule, count in self.broken]
-        verdict = f"{self.rows} rows fit the schema" if self.ok else f"{self.rows} rows, {len(lines)} kinds of fault"
+        faults = f"{len(lines)} {'kind' if len(lines) == 1 else 'kinds'} of fault"
+        verdict = f"{self.rows} rows fit the schema" if self.ok else f"{self.rows} rows, {faults}"
         if self.extra:
             lines.append(f"not in the schema: {', '.join(repr(name) for name in self.extra)}")
         return "\n".join([verdict, *("  " + line for line in lines)])
