@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor import Form, TreeEnsemble, form_from_dict, read
 from likely.predictor.reading import feed, random_rows
 from likely.schema import Schema
@@ -94,6 +95,20 @@ class ReaderContract:
     def test_threads_do_not_matter(self, form: Form, rows: np.ndarray) -> None:
         many = np.concatenate([rows] * 4)
         np.testing.assert_array_equal(form.score(many, threads=1), form.score(many, threads=3))
+
+
+class Refusals:
+    """Ways to say that a model is refused: because it does not fit, or because its kind has no reader."""
+
+    schema: Schema
+
+    def refuses(self, model: Any, message: str, schema: Schema | None = None) -> None:
+        with pytest.raises(PredictorError, match=message):
+            read(model, schema or self.schema)
+
+    def refuses_kind(self, model: Any, message: str, schema: Schema | None = None) -> None:
+        with pytest.raises(UnsupportedModelError, match=message):
+            read(model, schema or self.schema)
 
 
 def ask(case: Case, rows: np.ndarray) -> Any:

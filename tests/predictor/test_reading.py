@@ -165,7 +165,8 @@ def test_the_check_is_quiet():
     fitted = make_pipeline(columns, LogisticRegression()).fit(seen, TWO[seen.index])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read(fitted, SCHEMA)
+        form = read(fitted, SCHEMA)
+    assert form.classes == ("bad", "good")
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------------

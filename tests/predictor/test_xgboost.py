@@ -12,12 +12,12 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from likely.errors import MissingExtraError, PredictorError, UnsupportedModelError
+from likely.errors import MissingExtraError, PredictorError
 from likely.predictor import Linear, Link, Raw, TreeEnsemble, read
 from likely.predictor.reading import feed, random_rows
 from likely.schema import Schema
 from likely.schema.features import Binary, Categorical, Continuous, Integer, Mixed
-from tests.contracts.reader import Case, ReaderContract, mixed_schema, mixed_table
+from tests.contracts.reader import Case, ReaderContract, Refusals, mixed_schema, mixed_table
 
 xgboost = pytest.importorskip("xgboost")
 from xgboost import DMatrix, XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor  # noqa: E402
@@ -465,14 +465,8 @@ class TestCategories:
         self.refuses(model, Schema([Integer("x", 0, 3), Continuous("y", -1, 1)]), message)
 
 
-class TestRefused:
-    def refuses(self, model, message, schema=CATEGORY_SCHEMA):
-        with pytest.raises(PredictorError, match=message):
-            read(model, schema)
-
-    def refuses_kind(self, model, message, schema=CATEGORY_SCHEMA):
-        with pytest.raises(UnsupportedModelError, match=message):
-            read(model, schema)
+class TestRefused(Refusals):
+    schema = CATEGORY_SCHEMA
 
     def test_not_fitted(self):
         self.refuses(XGBClassifier(), "A XGBClassifier must be fitted; got one that is not. Hint: call fit first")

@@ -251,7 +251,9 @@ def test_rules_named_twice_are_one() -> None:
 def test_no_warning_without_a_reason() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Schema.infer(pd.DataFrame({"a": [1, 2], "b": ["x", None], "c": [0.5, 1e200], "d": pd.to_datetime(["2026-01-31", None])}))
+        dates = pd.to_datetime(["2026-01-31", None])
+        schema = Schema.infer(pd.DataFrame({"a": [1, 2], "b": ["x", None], "c": [0.5, 1e200], "d": dates}))
+    assert [feature.kind for feature in schema.features] == ["integer", "binary", "continuous", "mixed"]
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
