@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "circuit.hpp"
 #include "columns.hpp"
 #include "trees.hpp"
 
@@ -68,6 +69,75 @@ Matrix score_trees(const likely::Trees& trees, Rows rows, Array1<double> base, s
   return out;
 }
 
+using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+
+Vector make_vector(std::size_t size) {
+  auto* data = new double[size]();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  return Vector(data, {size}, owner);
+}
+
+void init_circuit(likely::Circuit* self, Array1<std::int32_t> kind, Array1<std::int64_t> start, Array1<std::int32_t> child,
+                  Array1<double> weight, double floor) {
+  new (self) likely::Circuit(to_vector<std::int32_t>(kind), to_vector<std::int64_t>(start), to_vector<std::int32_t>(child),
+                             to_vector<double>(weight), floor);
+}
+
+void add_variable(likely::Circuit& circuit, Array1<double> breaks, Array1<std::int32_t> leaves, Rows steps,
+                  Array1<std::int32_t> family, Rows parameters) {
+  if (parameters.shape(0) != family.shape(0) || parameters.shape(1) != 3)
+    throw std::invalid_argument("parameters must have a row (a, b, share) per leaf");
+  std::vector<likely::Peaked> peaked;
+  for (std::size_t l = 0; l < family.shape(0); ++l) {
+    const double* own = parameters.data() + 3 * l;
+    peaked.push_back({family.data()[l], own[0], own[1], own[2]});
+  }
+  circuit.add_variable(to_vector<double>(breaks), to_vector<std::int32_t>(leaves),
+                       {steps.data(), steps.data() + steps.size()}, std::move(peaked));
+}
+
+void check_rows(const likely::Circuit& circuit, const Rows& rows) {
+  if (rows.shape(1) != circuit.variables()) throw std::out_of_range("rows must have a column per variable");
+}
+
+Vector evaluate_circuit(const likely::Circuit& circuit, Rows rows, int algebra, std::size_t threads) {
+  check_rows(circuit, rows);
+  Vector out = make_vector(rows.shape(0));
+  nb::gil_scoped_release free;
+  circuit.evaluate(rows.data(), rows.shape(0), static_cast<likely::Algebra>(algebra), out.data(), threads);
+  return out;
+}
+
+nb::tuple expect_circuit(const likely::Circuit& circuit, Rows rows, Array1<double> weights, std::size_t threads) {
+  check_rows(circuit, rows);
+  if (weights.shape(0) != rows.shape(0)) throw std::invalid_argument("there must be a weight per row");
+  Vector out = make_vector(rows.shape(0)), edge = make_vector(circuit.edges()), leaf = make_vector(circuit.leaf_cells());
+  {
+    nb::gil_scoped_release free;
+    circuit.expect(rows.data(), weights.data(), rows.shape(0), out.data(), edge.data(), leaf.data(), threads);
+  }
+  return nb::make_tuple(out, edge, leaf);
+}
+
+Matrix sweep_circuit(const likely::Circuit& circuit, Rows leaf_logs, int algebra) {
+  if (leaf_logs.shape(1) != circuit.nodes()) throw std::out_of_range("leaf_logs must have a column per node");
+  const std::size_t count = leaf_logs.shape(0), nodes = circuit.nodes();
+  Matrix out = make_matrix(count, nodes);
+  nb::gil_scoped_release free;
+  for (std::size_t r = 0; r < count; ++r)
+    circuit.sweep(leaf_logs.data() + r * nodes, static_cast<likely::Algebra>(algebra), out.data() + r * nodes);
+  return out;
+}
+
+Matrix differentiate_circuit(const likely::Circuit& circuit, Rows values) {
+  if (values.shape(1) != circuit.nodes()) throw std::out_of_range("values must have a column per node");
+  const std::size_t count = values.shape(0), nodes = circuit.nodes();
+  Matrix out = make_matrix(count, nodes);
+  nb::gil_scoped_release free;
+  for (std::size_t r = 0; r < count; ++r) circuit.differentiate(values.data() + r * nodes, out.data() + r * nodes);
+  return out;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -83,4 +153,11 @@ NB_MODULE(_core, m) {
   nb::class_<likely::Trees>(m, "Trees")
       .def("__init__", &init_trees, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "outputs"_a)
       .def("score", &score_trees, "rows"_a, "base"_a, "threads"_a = 0);
+  nb::class_<likely::Circuit>(m, "Circuit")
+      .def("__init__", &init_circuit, "kind"_a, "start"_a, "child"_a, "weight"_a, "floor"_a)
+      .def("add_variable", &add_variable, "breaks"_a, "leaves"_a, "steps"_a, "family"_a, "parameters"_a)
+      .def("evaluate", &evaluate_circuit, "rows"_a, "algebra"_a = 0, "threads"_a = 0)
+      .def("expect", &expect_circuit, "rows"_a, "weights"_a, "threads"_a = 0)
+      .def("sweep", &sweep_circuit, "leaf_logs"_a, "algebra"_a = 0)
+      .def("differentiate", &differentiate_circuit, "values"_a);
 }

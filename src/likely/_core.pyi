@@ -23,3 +23,27 @@ class Trees:
         outputs: int,
     ) -> None: ...
     def score(self, rows: NDArray[np.float64], base: NDArray[np.float64], threads: int = 0) -> NDArray[np.float64]: ...
+
+class Circuit:
+    def __init__(
+        self,
+        kind: NDArray[np.int32],
+        start: NDArray[np.int64],
+        child: NDArray[np.int32],
+        weight: NDArray[np.float64],
+        floor: float,
+    ) -> None: ...
+    def add_variable(
+        self,
+        breaks: NDArray[np.float64],
+        leaves: NDArray[np.int32],
+        steps: NDArray[np.float64],
+        family: NDArray[np.int32],
+        parameters: NDArray[np.float64],
+    ) -> None: ...
+    def evaluate(self, rows: NDArray[np.float64], algebra: int = 0, threads: int = 0) -> NDArray[np.float64]: ...
+    def expect(
+        self, rows: NDArray[np.float64], weights: NDArray[np.float64], threads: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    def sweep(self, leaf_logs: NDArray[np.float64], algebra: int = 0) -> NDArray[np.float64]: ...
+    def differentiate(self, values: NDArray[np.float64]) -> NDArray[np.float64]: ...

@@ -5,6 +5,7 @@
     │   └── ContradictionError            rules that exclude every row
     ├── PredictorError (ValueError)       a model that does not fit the schema
     │   └── UnsupportedModelError (TypeError)   a model, layer or transformer without a reader
+    ├── CircuitError (ValueError)         a circuit that is not one, or data it cannot be learned from
     └── MissingExtraError (ImportError)   an optional package that is not installed
 
     LikelyWarning (UserWarning)           something was done for you that you should know of
@@ -38,6 +39,10 @@ class PredictorError(LikelyError, ValueError):
 
 class UnsupportedModelError(PredictorError, TypeError):
     """A model, layer or transformer that no reader knows."""
+
+
+class CircuitError(LikelyError, ValueError):
+    """A circuit that is not one, or data that it cannot be learned from or asked about."""
 
 
 class MissingExtraError(LikelyError, ImportError):

@@ -1,0 +1,396 @@
+#include "circuit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "parallel.hpp"
+#include "values.hpp"
+
+namespace likely {
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+constexpr std::size_t kLanes = 32;    // rows swept together, so that every loop over them is a vector instruction
+constexpr std::size_t kPieces = 16;   // expected counts are summed in as many pieces, whatever the number of threads
+constexpr double kTooSmall = 1e-250;  // below this a row is computed again with logarithms
+
+double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
+
+}  // namespace
+
+double Peaked::density(double v) const {
+  if (family == 0 || !(std::abs(v) < kLargest)) return 0;
+  switch (family) {
+    case 1: {
+      const double z = (v - a) / b;
+      return share * std::exp(-0.5 * z * z - std::log(b) - kHalfLogTwoPi);
+    }
+    case 2: {
+      if (v <= 0) return 0;
+      const double log_v = std::log(v), z = (log_v - a) / b;
+      return share * std::exp(-0.5 * z * z - std::log(b) - kHalfLogTwoPi - log_v);
+    }
+    case 3:
+      return v < 0 ? 0 : share * a * std::exp(-a * v);
+    case 4:
+      if (v < 0) return 0;
+      return share * std::exp(a * std::log(b) + (a == 1 ? 0 : (a - 1) * log_of(v)) - b * v - std::lgamma(a));
+    default:
+      if (v < 0 || v != std::floor(v)) return 0;
+      return share * std::exp(v * std::log(a) - a - std::lgamma(v + 1));
+  }
+}
+
+std::size_t Variable::cell(double v) const {
+  if (std::isnan(v)) return breaks.size() + 1;
+  if (regular) {
+    const double place = std::floor(v - breaks[0]) + 1;
+    return place <= 0 ? 0 : place >= static_cast<double>(breaks.size()) ? breaks.size() : static_cast<std::size_t>(place);
+  }
+  const double* first = breaks.data();
+  std::size_t left = breaks.size();
+  while (left > 0) {  // the first break above v, without a branch that could be guessed wrong
+    const std::size_t half = (left + 1) / 2;
+    first += first[half - 1] <= v ? half : 0;
+    left -= half;
+  }
+  return first - breaks.data();
+}
+
+Circuit::Circuit(std::vector<std::int32_t> kind, std::vector<std::int64_t> start, std::vector<std::int32_t> child,
+                 std::vector<double> weight, double floor)
+    : kind_(std::move(kind)), start_(std::move(start)), child_(std::move(child)), weight_(std::move(weight)), floor_(floor) {
+  if (kind_.empty() || start_.size() != kind_.size() + 1 || start_.front() != 0 ||
+      start_.back() != static_cast<std::int64_t>(child_.size()) || weight_.size() != child_.size())
+    throw std::invalid_argument("a circuit needs a start per node, and a weight per child");
+  for (std::size_t i = 0; i < kind_.size(); ++i) {
+    if (start_[i + 1] < start_[i] || (kind_[i] < 2) != (start_[i + 1] > start_[i]))
+      throw std::invalid_argument("sums and products have children, leaves have none");
+    for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e)
+      if (child_[e] < 0 || child_[e] >= static_cast<std::int32_t>(i)) throw std::invalid_argument("children come first");
+  }
+}
+
+void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t> leaves, std::vector<double> steps,
+                           std::vector<Peaked> peaked) {
+  Variable made;
+  const std::size_t known = breaks.size() + 1, width = known + 1, count = leaves.size();
+  if (steps.size() != count * known || peaked.size() != count || !std::is_sorted(breaks.begin(), breaks.end()))
+    throw std::invalid_argument("a variable needs sorted breaks, and a density per leaf and cell");
+  for (std::int32_t leaf : leaves)
+    if (leaf < 0 || leaf >= static_cast<std::int32_t>(kind_.size()) || kind_[leaf] != 2)
+      throw std::invalid_argument("a variable's leaves must be leaves");
+  made.scaled.assign(count * width, 1);
+  made.log_density.assign(count * width, 0);
+  made.log_scale.assign(width, 0);
+  for (std::size_t c = 0; c < known; ++c) {
+    double largest = floor_;
+    for (std::size_t l = 0; l < count; ++l) largest = std::max(largest, steps[l * known + c]);
+    made.log_scale[c] = log_of(largest);
+    for (std::size_t l = 0; l < count; ++l) {
+      const double density = std::max(floor_, steps[l * known + c]);
+      made.scaled[l * width + c] = largest > 0 ? density / largest : 0;
+      made.log_density[l * width + c] = log_of(density);
+    }
+  }
+  made.regular = !breaks.empty();
+  for (std::size_t c = 1; c < breaks.size(); ++c) made.regular = made.regular && breaks[c] == breaks[0] + static_cast<double>(c);
+  if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family != 0; })) made.peaked = std::move(peaked);
+  made.breaks = std::move(breaks);
+  made.leaves = std::move(leaves);
+  made.steps = std::move(steps);
+  variables_.push_back(std::move(made));
+}
+
+std::size_t Circuit::leaf_cells() const {
+  std::size_t total = 0;
+  for (const Variable& variable : variables_) total += variable.leaves.size() * variable.cells();
+  return total;
+}
+
+// A few rows at a time: node by node the values of all lanes, side by side.
+struct Circuit::Block {
+  Block(std::size_t nodes, std::size_t variables) : value(nodes * kLanes), cell(variables * kLanes), log_scale{} {}
+  double* at(std::size_t node) { return value.data() + node * kLanes; }
+  const double* at(std::size_t node) const { return value.data() + node * kLanes; }
+
+  std::size_t count = 0;  // rows in it; lanes beyond hold copies of the last
+  std::vector<double> value;
+  std::vector<std::uint32_t> cell;  // [variable][lane]
+  std::array<double, kLanes> log_scale;
+};
+
+void Circuit::read_block(const double* rows, Block& block) const {
+  block.log_scale.fill(0);
+  std::vector<double> densities;
+  for (std::size_t j = 0; j < variables_.size(); ++j) {
+    const Variable& variable = variables_[j];
+    std::uint32_t* cell = block.cell.data() + j * kLanes;
+    const std::size_t width = variable.cells();
+    for (std::size_t r = 0; r < kLanes; ++r)
+      cell[r] = static_cast<std::uint32_t>(variable.cell(rows[std::min(r, block.count - 1) * variables_.size() + j]));
+    if (variable.peaked.empty()) {
+      for (std::size_t r = 0; r < kLanes; ++r) block.log_scale[r] += variable.log_scale[cell[r]];
+      for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
+        const double* table = variable.scaled.data() + l * width;
+        double* out = block.at(variable.leaves[l]);
+        for (std::size_t r = 0; r < kLanes; ++r) out[r] = table[cell[r]];
+      }
+      continue;
+    }
+    densities.resize(variable.leaves.size());
+    for (std::size_t r = 0; r < kLanes; ++r) {
+      const double v = rows[std::min(r, block.count - 1) * variables_.size() + j];
+      double largest = std::isnan(v) ? 1 : floor_;
+      for (std::size_t l = 0; l < densities.size(); ++l) {
+        const double steps = std::isnan(v) ? 1 : variable.steps[l * (width - 1) + cell[r]];
+        densities[l] = std::max(floor_, steps + variable.peaked[l].density(v));
+        largest = std::max(largest, densities[l]);
+      }
+      block.log_scale[r] += log_of(largest);
+      for (std::size_t l = 0; l < densities.size(); ++l)
+        block.at(variable.leaves[l])[r] = largest > 0 ? densities[l] / largest : 0;
+    }
+  }
+}
+
+template <Algebra algebra>
+void Circuit::sweep_block(Block& block) const {
+  for (std::size_t i = 0; i < kind_.size(); ++i) {
+    if (kind_[i] == 2) continue;
+    double* out = block.at(i);
+    std::array<double, kLanes> total, largest;
+    total.fill(kind_[i] == 1 ? 1 : 0);
+    largest.fill(0);
+    for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
+      const double* in = block.at(child_[e]);
+      const double w = weight_[e];
+      if (kind_[i] == 1) {
+        for (std::size_t r = 0; r < kLanes; ++r) total[r] *= in[r];
+      } else if constexpr (algebra == Algebra::kSum) {
+        for (std::size_t r = 0; r < kLanes; ++r) total[r] += w * in[r];
+      } else {
+        for (std::size_t r = 0; r < kLanes; ++r) total[r] = std::max(total[r], w * in[r]);
+        if (w > 0)
+          for (std::size_t r = 0; r < kLanes; ++r) largest[r] = std::max(largest[r], in[r]);
+      }
+    }
+    if (algebra == Algebra::kOver && kind_[i] == 0)
+      for (std::size_t r = 0; r < kLanes; ++r) total[r] = std::min(static_cast<double>(fanin(i)) * total[r], largest[r]);
+    std::copy(total.begin(), total.end(), out);
+  }
+}
+
+void Circuit::leaf_logs(const double* row, double* logs) const {
+  for (std::size_t j = 0; j < variables_.size(); ++j) {
+    const Variable& variable = variables_[j];
+    const std::size_t width = variable.cells(), cell = variable.cell(row[j]);
+    for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
+      double found = variable.log_density[l * width + cell];
+      if (!variable.peaked.empty() && !std::isnan(row[j]))
+        found = log_of(std::max(floor_, variable.steps[l * (width - 1) + cell] + variable.peaked[l].density(row[j])));
+      logs[variable.leaves[l]] = found;
+    }
+  }
+}
+
+void Circuit::finish_block(const double* rows, Algebra algebra, const Block& block, double* out) const {
+  const double* root = block.at(kind_.size() - 1);
+  std::vector<double> logs;
+  for (std::size_t r = 0; r < block.count; ++r) {
+    if (root[r] > kTooSmall) {
+      out[r] = std::log(root[r]) + block.log_scale[r];
+      continue;
+    }
+    logs.resize(kind_.size());
+    leaf_logs(rows + r * variables_.size(), logs.data());
+    sweep(logs.data(), algebra, logs.data());
+    out[r] = logs.back();
+  }
+}
+
+void Circuit::evaluate(const double* rows, std::size_t count, Algebra algebra, double* out, std::size_t threads) const {
+  parallel_for(count, 64 * kLanes, threads, [&](std::size_t begin, std::size_t end) {
+    Block block(kind_.size(), variables_.size());
+    for (std::size_t r = begin; r < end; r += kLanes) {
+      const double* piece = rows + r * variables_.size();
+      block.count = std::min(kLanes, end - r);
+      read_block(piece, block);
+      switch (algebra) {
+        case Algebra::kSum: sweep_block<Algebra::kSum>(block); break;
+        case Algebra::kUnder: sweep_block<Algebra::kUnder>(block); break;
+        case Algebra::kOver: sweep_block<Algebra::kOver>(block); break;
+      }
+      finish_block(piece, algebra, block, out + r);
+    }
+  });
+}
+
+void Circuit::sweep(const double* leaf_log, Algebra algebra, double* value) const {
+  for (std::size_t i = 0; i < kind_.size(); ++i) {
+    if (kind_[i] == 2) {
+      value[i] = leaf_log[i];
+      continue;
+    }
+    double total = 0, largest_term = -kInf, largest = -kInf;
+    for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
+      const double in = value[child_[e]];
+      if (kind_[i] == 1) {
+        total = total == -kInf || in == -kInf ? -kInf : total + in;
+      } else {
+        largest_term = std::max(largest_term, log_of(weight_[e]) + in);
+        if (weight_[e] > 0) largest = std::max(largest, in);
+      }
+    }
+    if (kind_[i] == 1) {
+      value[i] = total;
+    } else if (algebra == Algebra::kUnder || largest_term == -kInf) {
+      value[i] = largest_term;
+    } else if (algebra == Algebra::kOver) {
+      value[i] = std::min(std::log(static_cast<double>(fanin(i))) + largest_term, largest);
+    } else {
+      for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e)
+        total += std::exp(log_of(weight_[e]) + value[child_[e]] - largest_term);
+      value[i] = largest_term + std::log(total);
+    }
+  }
+}
+
+namespace {
+
+void add_log(double& sum, double term) {
+  if (term == -kInf) return;
+  const double high = std::max(sum, term);
+  sum = high + std::log1p(std::exp(std::min(sum, term) - high));
+}
+
+}  // namespace
+
+void Circuit::differentiate(const double* value, double* derivative) const {
+  std::fill(derivative, derivative + kind_.size(), -kInf);
+  derivative[kind_.size() - 1] = 0;
+  for (std::size_t i = kind_.size(); i-- > 0;) {
+    if (kind_[i] == 2 || derivative[i] == -kInf) continue;
+    std::size_t zeros = 0;
+    double others = 0;  // the product of all children that are not 0
+    if (kind_[i] == 1) {
+      for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
+        zeros += value[child_[e]] == -kInf;
+        others += value[child_[e]] == -kInf ? 0 : value[child_[e]];
+      }
+    }
+    for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
+      const double in = value[child_[e]];
+      if (kind_[i] == 0) {
+        add_log(derivative[child_[e]], derivative[i] + log_of(weight_[e]));
+      } else if (zeros == 0 || (zeros == 1 && in == -kInf)) {
+        add_log(derivative[child_[e]], derivative[i] + others - (in == -kInf ? 0 : in));
+      }
+    }
+  }
+}
+
+void Circuit::expect_row(const double* row, double row_weight, double& out, double* edge, double* leaf) const {
+  std::vector<double> value(kind_.size()), flow(kind_.size(), 0.0);
+  leaf_logs(row, value.data());
+  sweep(value.data(), Algebra::kSum, value.data());
+  out = value.back();
+  if (out == -kInf) return;
+  flow.back() = row_weight;
+  for (std::size_t i = kind_.size(); i-- > 0;) {
+    if (flow[i] == 0) continue;
+    for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
+      const double part = kind_[i] == 1 ? flow[i] : flow[i] * std::exp(log_of(weight_[e]) + value[child_[e]] - value[i]);
+      flow[child_[e]] += part;
+      if (kind_[i] == 0) edge[e] += part;
+    }
+  }
+  for (std::size_t j = 0, offset = 0; j < variables_.size(); ++j) {
+    const Variable& variable = variables_[j];
+    const std::size_t width = variable.cells(), cell = variable.cell(row[j]);
+    for (std::size_t l = 0; l < variable.leaves.size(); ++l) leaf[offset + l * width + cell] += flow[variable.leaves[l]];
+    offset += variable.leaves.size() * width;
+  }
+}
+
+void Circuit::expect_block(const double* rows, const double* row_weight, Block& block, double* out, double* edge,
+                           double* leaf) const {
+  read_block(rows, block);
+  sweep_block<Algebra::kSum>(block);
+  const std::size_t root = kind_.size() - 1;
+  std::array<double, kLanes> share;
+  for (std::size_t r = 0; r < kLanes; ++r) {
+    share[r] = 0;
+    if (r >= block.count) continue;
+    if (block.at(root)[r] > kTooSmall) {
+      out[r] = std::log(block.at(root)[r]) + block.log_scale[r];
+      share[r] = row_weight[r] / block.at(root)[r];
+    } else {
+      expect_row(rows + r * variables_.size(), row_weight[r], out[r], edge, leaf);
+    }
+  }
+  // Downwards, the place of a node's value takes its flow (the posterior probability that a row passes there). A sum
+  // passes on w o_child / o; so a child that was not yet reached must keep its value: flows are gathered beside.
+  std::vector<double> flow(block.value.size(), 0.0);
+  for (std::size_t r = 0; r < kLanes; ++r) flow[root * kLanes + r] = share[r] * block.at(root)[r];
+  for (std::size_t i = kind_.size(); i-- > 0;) {
+    const double* own = flow.data() + i * kLanes;
+    if (kind_[i] == 1) {
+      for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
+        double* to = flow.data() + child_[e] * kLanes;
+        for (std::size_t r = 0; r < kLanes; ++r) to[r] += own[r];
+      }
+    } else if (kind_[i] == 0) {
+      std::array<double, kLanes> ratio;
+      for (std::size_t r = 0; r < kLanes; ++r) ratio[r] = block.at(i)[r] > 0 ? own[r] / block.at(i)[r] : 0;
+      for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
+        double* to = flow.data() + child_[e] * kLanes;
+        const double* in = block.at(child_[e]);
+        double total = 0;
+        for (std::size_t r = 0; r < kLanes; ++r) {
+          const double part = weight_[e] * in[r] * ratio[r];
+          to[r] += part;
+          total += part;
+        }
+        edge[e] += total;
+      }
+    }
+  }
+  for (std::size_t j = 0, offset = 0; j < variables_.size(); ++j) {
+    const Variable& variable = variables_[j];
+    const std::uint32_t* cell = block.cell.data() + j * kLanes;
+    for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
+      const double* own = flow.data() + variable.leaves[l] * kLanes;
+      for (std::size_t r = 0; r < kLanes; ++r) leaf[offset + cell[r]] += own[r];
+      offset += variable.cells();
+    }
+  }
+}
+
+void Circuit::expect(const double* rows, const double* row_weight, std::size_t count, double* out, double* edge, double* leaf,
+                     std::size_t threads) const {
+  const std::size_t pieces = std::min(kPieces, std::max<std::size_t>(1, count / (8 * kLanes)));
+  const std::size_t size = (count + pieces - 1) / pieces, width = edges() + leaf_cells();
+  std::vector<double> sums(pieces * width, 0.0);
+  parallel_for(pieces, 1, threads, [&](std::size_t first, std::size_t last) {
+    Block block(kind_.size(), variables_.size());
+    for (std::size_t p = first; p < last; ++p) {
+      double* own = sums.data() + p * width;
+      for (std::size_t r = p * size; r < std::min(count, (p + 1) * size); r += kLanes) {
+        block.count = std::min(kLanes, std::min(count, (p + 1) * size) - r);
+        expect_block(rows + r * variables_.size(), row_weight + r, block, out + r, own, own + edges());
+      }
+    }
+  });
+  for (std::size_t p = 0; p < pieces; ++p) {
+    for (std::size_t e = 0; e < edges(); ++e) edge[e] += sums[p * width + e];
+    for (std::size_t c = 0; c < leaf_cells(); ++c) leaf[c] += sums[p * width + edges() + c];
+  }
+}
+
+}  // namespace likely

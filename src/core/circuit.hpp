@@ -1,0 +1,91 @@
+// Sum-product networks: one bottom-up sweep, several algebras; one top-down sweep for derivatives and expected counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace likely {
+
+// What a sum node makes of its weighted children t_a = w_a o_a:
+//   kSum    sum_a t_a: the likelihood
+//   kUnder  max_a t_a: the paper's approximation, never above the likelihood
+//   kOver   min(n max_a t_a, max_a o_a): never below it (a sum of n terms, and a mean with weights w)
+enum class Algebra : int { kSum = 0, kUnder = 1, kOver = 2 };
+
+// A parametric density with one peak: families as in likely/circuit/families.py; family 0 is none.
+struct Peaked {
+  int family;
+  double a, b, share;
+  double density(double v) const;
+};
+
+// The leaves of one variable. The breaks cut the doubles into cells; on a cell a leaf's steps are constant.
+struct Variable {
+  std::vector<double> breaks;
+  std::vector<std::int32_t> leaves;  // places of nodes
+  std::vector<Peaked> peaked;        // empty if no leaf has a parametric part
+  std::vector<double> steps;         // [leaf][cell], no floor
+
+  // Leaf by leaf the density in each cell over the largest of all leaves in that cell, and the logarithm of that
+  // largest: products of many small densities then stay far from underflow. The last cell stands for an unknown value.
+  std::vector<double> scaled;
+  std::vector<double> log_scale;
+  std::vector<double> log_density;
+  bool regular = false;  // breaks are b, b + 1, b + 2, ...
+
+  std::size_t cells() const { return breaks.size() + 2; }  // with the one of an unknown value
+  std::size_t cell(double v) const;
+};
+
+class Circuit {
+ public:
+  // kind: 0 sum, 1 product, 2 leaf. children of node i are child[start[i] .. start[i + 1]), before it; weight alike.
+  // Throws std::invalid_argument if that is not so.
+  Circuit(std::vector<std::int32_t> kind, std::vector<std::int64_t> start, std::vector<std::int32_t> child,
+          std::vector<double> weight, double floor);
+
+  // The next variable: steps are [leaf][breaks + 1 cells], one row of parameters (family, a, b, share) per leaf.
+  void add_variable(std::vector<double> breaks, std::vector<std::int32_t> leaves, std::vector<double> steps,
+                    std::vector<Peaked> peaked);
+
+  std::size_t variables() const { return variables_.size(); }
+  std::size_t nodes() const { return kind_.size(); }
+  std::size_t edges() const { return child_.size(); }
+  const Variable& variable(std::size_t j) const { return variables_[j]; }
+
+  // out[r] = the logarithm of the root's value at row r; a NaN is any value.
+  void evaluate(const double* rows, std::size_t count, Algebra algebra, double* out, std::size_t threads) const;
+
+  // Expectation step: for every row, the posterior probability of every edge of a sum and of every leaf, summed over
+  // rows with their weights: edge[e], and leaf[offset(variable) + leaf * cells + cell]. out[r] is the log-likelihood.
+  // The same sums to the last bit on any number of threads.
+  void expect(const double* rows, const double* row_weight, std::size_t count, double* out, double* edge, double* leaf,
+              std::size_t threads) const;
+  std::size_t leaf_cells() const;  // the length of `leaf`
+
+  // value[i] = log of node i, where leaves have the given logs.
+  void sweep(const double* leaf_log, Algebra algebra, double* value) const;
+  // derivative[i] = log of the derivative of the root by node i, at the values that sweep(kSum) gave.
+  void differentiate(const double* value, double* derivative) const;
+
+ private:
+  struct Block;
+  void read_block(const double* rows, Block& block) const;
+  template <Algebra algebra>
+  void sweep_block(Block& block) const;
+  void finish_block(const double* rows, Algebra algebra, const Block& block, double* out) const;
+  void leaf_logs(const double* row, double* logs) const;
+  void expect_block(const double* rows, const double* row_weight, Block& block, double* out, double* edge, double* leaf) const;
+  void expect_row(const double* row, double row_weight, double& out, double* edge, double* leaf) const;
+  std::size_t fanin(std::size_t i) const { return start_[i + 1] - start_[i]; }
+
+  std::vector<std::int32_t> kind_;
+  std::vector<std::int64_t> start_;
+  std::vector<std::int32_t> child_;
+  std::vector<double> weight_;
+  double floor_;
+  std::vector<Variable> variables_;
+};
+
+}  // namespace likely

@@ -1,0 +1,48 @@
+"""How likely a row is: sum-product networks (probabilistic circuits) over tables, exact and fast."""
+
+from likely.circuit.check import Report
+from likely.circuit.circuit import FLOOR, Circuit
+from likely.circuit.complete import Completion, complete
+from likely.circuit.evaluate import (
+    Bounds,
+    Derivatives,
+    bounds,
+    derivatives,
+    log_likelihood,
+    log_probability,
+    max_log_likelihood,
+)
+from likely.circuit.moments import Moments, moments
+from likely.circuit.nodes import Bernoulli, Categories, Coded, Histogram, Leaf, Node, Parametric, Product, Sum
+from likely.circuit.sample import sample
+from likely.circuit.transform import conditional, marginal, merged
+
+__all__ = [
+    "FLOOR",
+    "Bernoulli",
+    "Bounds",
+    "Categories",
+    "Circuit",
+    "Coded",
+    "Completion",
+    "Derivatives",
+    "Histogram",
+    "Leaf",
+    "Moments",
+    "Node",
+    "Parametric",
+    "Product",
+    "Report",
+    "Sum",
+    "bounds",
+    "complete",
+    "conditional",
+    "derivatives",
+    "log_likelihood",
+    "log_probability",
+    "marginal",
+    "max_log_likelihood",
+    "merged",
+    "moments",
+    "sample",
+]
