@@ -17,6 +17,8 @@ ARROWS = {
     "errors": set(),
     "schema": {"errors"},
     "predictor": {"errors", "schema", "_core"},
+    "circuit": {"errors", "schema", "_core"},
+    "show": {"errors", "schema", "circuit"},
     "cli": {"errors", "schema", "predictor"},
     "__main__": {"cli"},
     "__init__": {"errors", "schema"},
@@ -32,6 +34,7 @@ IMPORTERS = {
     "onnxruntime": "predictor/onnx/model.py",
     "xgboost": "predictor/xgboost.py",
     "lightgbm": "predictor/lightgbm.py",
+    "matplotlib": "show/canvas.py",
 }
 
 

@@ -146,10 +146,13 @@ void Circuit::read_block(const double* rows, Block& block) const {
     densities.resize(variable.leaves.size());
     for (std::size_t r = 0; r < kLanes; ++r) {
       const double v = rows[std::min(r, block.count - 1) * variables_.size() + j];
-      double largest = std::isnan(v) ? 1 : floor_;
+      if (std::isnan(v)) {
+        for (std::int32_t leaf : variable.leaves) block.at(leaf)[r] = 1;
+        continue;
+      }
+      double largest = floor_;
       for (std::size_t l = 0; l < densities.size(); ++l) {
-        const double steps = std::isnan(v) ? 1 : variable.steps[l * (width - 1) + cell[r]];
-        densities[l] = std::max(floor_, steps + variable.peaked[l].density(v));
+        densities[l] = std::max(floor_, variable.steps[l * (width - 1) + cell[r]] + variable.peaked[l].density(v));
         largest = std::max(largest, densities[l]);
       }
       block.log_scale[r] += log_of(largest);

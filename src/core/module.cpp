@@ -9,6 +9,7 @@
 
 #include "circuit.hpp"
 #include "columns.hpp"
+#include "mixture.hpp"
 #include "trees.hpp"
 
 namespace nb = nanobind;
@@ -138,6 +139,34 @@ Matrix differentiate_circuit(const likely::Circuit& circuit, Rows values) {
   return out;
 }
 
+// bins: row x variable; offset: where the bins of each variable begin, and in the end how many there are.
+nb::tuple expect_mixture(nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> bins,
+                         Array1<double> row_weight, Array1<std::int64_t> offset,
+                         nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu> ratio, Array1<float> weight,
+                         std::size_t blocks, std::size_t threads) {
+  const std::size_t rows = bins.shape(0), variables = bins.shape(1), all = ratio.shape(0), components = ratio.shape(1);
+  if (offset.shape(0) != variables + 1 || static_cast<std::size_t>(offset.data()[variables]) != all)
+    throw std::invalid_argument("offset must have an entry per variable, and the number of bins");
+  if (row_weight.shape(0) != rows || weight.shape(0) != components || blocks == 0 || components % blocks != 0)
+    throw std::invalid_argument("there must be a weight per row and component, and blocks of equal size");
+  likely::BinnedRows binned{bins.data(), row_weight.data(), rows, {}};
+  for (std::size_t j = 0; j < variables; ++j) {
+    binned.offset.push_back(static_cast<std::size_t>(offset.data()[j]));
+    const auto width = static_cast<std::size_t>(offset.data()[j + 1]) - binned.offset[j];
+    for (std::size_t r = 0; r < rows; ++r)
+      if (bins.data()[r * variables + j] >= width) throw std::out_of_range("a bin beyond those of its variable");
+  }
+  Vector log_ratio = make_vector(rows), total = make_vector(components);
+  Matrix counts = make_matrix(all, components);
+  std::fill_n(counts.data(), all * components, 0.0);
+  {
+    nb::gil_scoped_release free;
+    likely::expect_mixture(binned, ratio.data(), weight.data(), all, components, blocks, log_ratio.data(), counts.data(),
+                           total.data(), threads);
+  }
+  return nb::make_tuple(log_ratio, counts, total);
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -160,4 +189,6 @@ NB_MODULE(_core, m) {
       .def("expect", &expect_circuit, "rows"_a, "weights"_a, "threads"_a = 0)
       .def("sweep", &sweep_circuit, "leaf_logs"_a, "algebra"_a = 0)
       .def("differentiate", &differentiate_circuit, "values"_a);
+  m.def("expect_mixture", &expect_mixture, "bins"_a, "row_weight"_a, "offset"_a, "ratio"_a, "weight"_a, "blocks"_a,
+        "threads"_a = 0);
 }

@@ -58,14 +58,16 @@ __all__ = [
     "at_least",
     "at_most",
     "changes",
+    "circuit",
     "decreases",
     "equals",
     "increases",
     "predictor",
+    "show",
     "was",
 ]
 
-_ROOMS = ("predictor",)
+_ROOMS = ("circuit", "predictor", "show")
 
 
 def __getattr__(name: str) -> Any:

@@ -47,3 +47,13 @@ class Circuit:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
     def sweep(self, leaf_logs: NDArray[np.float64], algebra: int = 0) -> NDArray[np.float64]: ...
     def differentiate(self, values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+def expect_mixture(
+    bins: NDArray[np.uint16],
+    row_weight: NDArray[np.float64],
+    offset: NDArray[np.int64],
+    ratio: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    blocks: int,
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...

@@ -1,5 +1,6 @@
 """How likely a row is: sum-product networks (probabilistic circuits) over tables, exact and fast."""
 
+from likely.circuit.cases import from_case
 from likely.circuit.check import Report
 from likely.circuit.circuit import FLOOR, Circuit
 from likely.circuit.complete import Completion, complete
@@ -12,9 +13,12 @@ from likely.circuit.evaluate import (
     log_probability,
     max_log_likelihood,
 )
+from likely.circuit.learn import Learned, learn
 from likely.circuit.moments import Moments, moments
 from likely.circuit.nodes import Bernoulli, Categories, Coded, Histogram, Leaf, Node, Parametric, Product, Sum
+from likely.circuit.refine import refine
 from likely.circuit.sample import sample
+from likely.circuit.spflow import from_spflow
 from likely.circuit.transform import conditional, marginal, merged
 
 __all__ = [
@@ -28,6 +32,7 @@ __all__ = [
     "Derivatives",
     "Histogram",
     "Leaf",
+    "Learned",
     "Moments",
     "Node",
     "Parametric",
@@ -38,11 +43,15 @@ __all__ = [
     "complete",
     "conditional",
     "derivatives",
+    "from_case",
+    "from_spflow",
+    "learn",
     "log_likelihood",
     "log_probability",
     "marginal",
     "max_log_likelihood",
     "merged",
     "moments",
+    "refine",
     "sample",
 ]

@@ -1,13 +1,15 @@
 """How a learner sees a variable: a few bins, and the leaf that probabilities of bins make.
 
-Categories, ranks and special codes are a bin each. Numbers are cut at equal shares of the rows, so that every bin has
-rows to learn from, but never finer than a feature's step, nor finer than a hundredth of the range in which nearly all
-rows lie: a density per unit can be driven up without limit by ever narrower bins around a value that repeats, and would
-then say nothing about how plausible a row is. Beyond what was seen there is a tail on either side.
+Categories, ranks and special codes are a bin each, and so are whole numbers (or multiples of a step) of a short range.
+Other numbers are cut so that a bin has rows to learn from; a value that repeats often gets a bin of its own, around it.
+No bin is narrower than `finest`, a share of the range in which nearly all rows lie (1st to 99th percentile). There must
+be such a limit: a density per unit can be driven up for ever by narrower bins around a value that repeats, and would
+then say nothing about how plausible a row is. Beyond what was seen there are three wider and wider bins on either side.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,14 +20,18 @@ from likely.circuit.measure import room
 from likely.circuit.nodes import Categories, Coded, Histogram, Leaf
 from likely.schema import Feature
 from likely.schema.region import above
-from likely.schema.values import Numbers, code_index, is_code
+from likely.schema.values import Numbers, code_number, is_code
 
-#: At most as many bins of numbers per variable (tails aside).
-MOST_BINS = 100
-#: No bin of a feature without a step is narrower than this share of the range of nearly all rows (1st to 99th percentile).
-FINEST = 0.01
-#: A bin of numbers holds at least as many rows, where bins are cut by rows.
-ROWS_PER_BIN = 5
+#: No bin is narrower than this share of the range of nearly all rows.
+FINEST = 1 / 200
+#: Whole numbers have a bin each if at most as many fit in their range.
+MOST_WHOLE = 200
+#: A value that at least this share of the rows has gets a bin of its own.
+OFTEN = 0.005
+#: A bin holds at least as many rows, and at least this share of all.
+FEWEST_ROWS, FEWEST_SHARE = 5, 0.0005
+#: The widths of the bins beyond what was seen, as shares of its range.
+TAILS = (0.05, 0.2, 1.0)
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class Bins:
     codes: int
     breaks: Numbers
     room: Numbers
+    #: How many of the first and of the last ranges lie beyond what was seen.
+    tails: tuple[int, int] = (0, 0)
 
     def __len__(self) -> int:
         return len(self.room)
@@ -46,13 +54,8 @@ class Bins:
         found = np.clip(np.searchsorted(self.breaks, values, side="right") - 1, 0, last) + self.codes
         if self.codes:
             code = is_code(values)
-            found[code] = [code_index(value) for value in values[code]]
+            found[code] = np.round(values[code] / code_number(0)) - 1
         return np.where(np.isnan(values), -1, found)
-
-    def counts(self, values: Numbers) -> Numbers:
-        """How many of the values each bin holds."""
-        found = self.index(values)
-        return np.bincount(found[found >= 0], minlength=len(self)).astype(np.float64)
 
     def leaf(self, variable: int, probabilities: Numbers) -> Leaf:
         """The normalised leaf with these probabilities of bins."""
@@ -74,46 +77,92 @@ def _histogram(variable: int, breaks: Numbers, densities: Numbers) -> Histogram:
     return Histogram(variable, (*breaks[:-1][new], float(breaks[-1])), tuple(densities[new]))
 
 
-def bins_of(rows: Numbers, features: Sequence[Feature]) -> tuple[Bins, ...]:
+def bins_of(rows: Numbers, features: Sequence[Feature], finest: float = FINEST) -> tuple[Bins, ...]:
     """The bins of every variable of a table."""
-    return tuple(_bins(feature, rows[:, j]) for j, feature in enumerate(features))
+    return tuple(_bins(feature, rows[:, j], finest) for j, feature in enumerate(features))
 
 
-def _bins(feature: Feature, values: Numbers) -> Bins:
+def _bins(feature: Feature, values: Numbers, finest: float) -> Bins:
     if not feature.numeric:
         breaks = np.arange(len(feature.atoms) + 1.0)
         return Bins(feature, 0, breaks, np.ones(len(breaks) - 1))
     numbers = np.sort(values[~np.isnan(values) & ~is_code(values)])
-    breaks = _breaks(feature, numbers)
-    codes = len(feature.atoms)
-    return Bins(feature, codes, breaks, np.concatenate([np.ones(codes), room(feature, breaks[:-1], breaks[1:])]))
-
-
-def _breaks(feature: Feature, numbers: Numbers) -> Numbers:
-    """Where to cut the numbers of a feature; the bounds of the feature lie within the outer breaks."""
-    grid = getattr(feature, "grid", None)
-    bounds = getattr(feature, "lower"), getattr(feature, "upper")  # noqa: B009 - a feature of numbers has both
-    low, high = min([bounds[0], *numbers[:1]]), max([bounds[1], *numbers[-1:]])
-    if grid is None:
-        inner = _equal_shares(numbers, low, high)
-        return np.unique(np.concatenate([[low], inner, [above(high)]]))
-    first, last = np.floor(low / grid), np.ceil(high / grid)
-    if last - first + 1 <= MOST_BINS:
-        return np.asarray(np.arange(first, last + 2) * grid)
-    inner = np.unique(np.round(_equal_shares(numbers, low, high) / grid))
-    inner = inner[(inner > first) & (inner < last)]
-    return np.asarray(np.concatenate([[first], inner, [last + 1]]) * grid)
-
-
-def _equal_shares(numbers: Numbers, low: float, high: float) -> Numbers:
-    """Cuts between equal shares of the rows, none closer together than the finest width; a repeated value gets its own bin."""
     if not len(numbers):
-        return np.empty(0)
-    count = int(np.clip(len(numbers) // ROWS_PER_BIN, 1, MOST_BINS))
-    cuts = np.unique(np.quantile(numbers, np.linspace(0, 1, count + 1)))
-    finest = FINEST * float(np.subtract(*np.quantile(numbers, [0.99, 0.01]))) or (high - low) or 1.0
-    kept: list[float] = []
-    for cut in cuts:
-        if not kept or cut - kept[-1] >= finest:
-            kept.append(float(cut))
-    return np.array([cut for cut in kept if low < cut < high])
+        numbers = np.array([getattr(feature, "lower"), getattr(feature, "upper")])  # noqa: B009 - numbers have bounds
+    below, core, over = _tailed(feature, _core(feature, numbers, finest))
+    breaks = np.concatenate([below, core, over])
+    wide = room(feature, breaks[:-1], breaks[1:])
+    tails = int((wide[: len(below)] > 0).sum()), int((wide[len(wide) - len(over) :] > 0).sum())
+    breaks = np.append(breaks[:-1][wide > 0], breaks[-1])  # where the only number of a bin is a code, it joins the one before
+    codes = len(feature.atoms)
+    return Bins(feature, codes, breaks, np.concatenate([np.ones(codes), wide[wide > 0]]), tails)
+
+
+def _core(feature: Feature, numbers: Numbers, finest: float) -> Numbers:
+    """Where to cut the numbers that were seen."""
+    grid = getattr(feature, "grid", None)
+    low, high = float(numbers[0]), float(numbers[-1])
+    if grid is not None and (high - low) / grid < MOST_WHOLE:
+        return np.asarray(np.arange(round(low / grid), round(high / grid) + 2) * grid)
+    width = finest * (float(np.subtract(*np.quantile(numbers, [0.99, 0.01]))) or high - low)
+    if grid is not None:
+        width = max(grid, np.ceil(width / grid) * grid)
+    cuts = _cuts(numbers, width or 1.0)
+    return cuts if grid is None else np.unique(np.ceil(cuts / grid - 1e-9)) * grid
+
+
+def _cuts(numbers: Numbers, width: float) -> Numbers:
+    """Cuts around the values that repeat, and between them wherever there are rows for another bin."""
+    own = _repeated(numbers, width)
+    start, last = float(numbers[0]), float(numbers[-1])
+    end = above(last) if last > start else start + width
+    cuts = [min(start, own[0][0]) if own else start]
+    for low, high in own:
+        if low - cuts[-1] >= width:
+            cuts += [*_filled(numbers, cuts[-1], low, width), low]
+        elif len(cuts) > 1:
+            cuts[-1] += (low - cuts[-1]) / 2  # too narrow for a bin: its neighbours share it
+        cuts.append(high)
+    if end - cuts[-1] >= width or len(cuts) == 1:
+        cuts += [*_filled(numbers, cuts[-1], end, width), end]
+    return np.unique(np.array([*cuts[:-1], max(cuts[-1], end)]))
+
+
+def _repeated(numbers: Numbers, width: float) -> list[tuple[float, float]]:
+    """The bins of values that repeat, in order: the most frequent first, none over another."""
+    values, counts = np.unique(numbers, return_counts=True)
+    found: list[tuple[float, float]] = []
+    for place in np.argsort(-counts, kind="stable"):
+        if counts[place] < max(2.0, OFTEN * len(numbers)):
+            break
+        own = float(values[place]) - width / 2, float(values[place]) + width / 2
+        at = bisect(found, own)
+        if (at == 0 or found[at - 1][1] <= own[0]) and (at == len(found) or own[1] <= found[at][0]):
+            found.insert(at, own)
+    return found
+
+
+def _filled(numbers: Numbers, low: float, high: float, width: float) -> list[float]:
+    """Cuts within low <= v < high, no closer than `width`, with rows enough in between and on either side."""
+    rows = int(max(FEWEST_ROWS, FEWEST_SHARE * len(numbers)))
+    cuts: list[float] = []
+    at, last = low, np.searchsorted(numbers, high)
+    while (next_row := np.searchsorted(numbers, at) + rows) < len(numbers):
+        at = max(at + width, float(numbers[next_row]))
+        if at > high - width or last - np.searchsorted(numbers, at) < rows:
+            break
+        cuts.append(at)
+    return cuts
+
+
+def _tailed(feature: Feature, core: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Breaks below, within and beyond what was seen; the outermost hold the feature's bounds."""
+    grid = getattr(feature, "grid", None)
+    widths = np.cumsum(TAILS) * (core[-1] - core[0])
+    lower, upper = getattr(feature, "lower"), getattr(feature, "upper")  # noqa: B009
+    if grid is not None:
+        widths = np.maximum(np.round(widths / grid), np.arange(1, len(TAILS) + 1)) * grid
+        lower, upper = np.floor(lower / grid) * grid, np.floor(upper / grid) * grid + grid
+    below, over = core[0] - widths[::-1], core[-1] + widths
+    below[0], over[-1] = min(below[0], lower), max(over[-1], above(upper))
+    return below, core, over

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,7 +21,7 @@ Box: TypeAlias = Mapping[Name, Region]
 
 def regions_of(circuit: Circuit, box: Box) -> list[Region]:
     """The values of every variable in a box, a free one's whole domain; refuses a box that holds no row."""
-    found = [variable.region for variable in circuit.variables]
+    found = [on_values(variable, variable.region) for variable in circuit.variables]
     for name, region in box.items():
         j = circuit.index(name)
         found[j] = on_values(circuit.variables[j], region)
@@ -35,19 +34,11 @@ def regions_of(circuit: Circuit, box: Box) -> list[Region]:
 
 
 def on_values(feature: Feature, region: Region) -> Region:
-    """A region cut to a feature's values, its intervals from value to value where the feature has a step."""
+    """A region cut to a feature's values; where those are whole numbers, its intervals are from value to value."""
     reached = feature.reachable(region)
-    grid = getattr(feature, "grid", None)
-    if grid is None:
+    if getattr(feature, "grid", None) != 1.0:
         return reached
-    return Region(tuple(_whole(low, high, grid) for low, high in reached.intervals))
-
-
-def _whole(low: float, high: float, grid: float) -> tuple[float, float]:
-    if high < -LARGEST:
-        return low, high
-    first, last = math.ceil(low / grid) * grid, math.floor(high / grid) * grid
-    return (max(low, first), min(high, last)) if first <= last else (low, high)
+    return Region(tuple((low, high) if high < -LARGEST else (float(np.ceil(low)), float(np.floor(high))) for low, high in reached.intervals))
 
 
 def leaf_logs(circuit: Circuit, rows: Numbers) -> Numbers:

@@ -64,13 +64,16 @@ class Cells:
 def _peaked_density(peaked: Peaked, values: Numbers) -> Numbers:
     family = FAMILIES[peaked.family]
     numbers = np.where(np.abs(values) < 2.0**999, values, 0.0)
-    density = peaked.share * np.exp(family.log_density(numbers, peaked.a, peaked.b))
+    with np.errstate(over="ignore"):  # far from the peak: the density is 0
+        density = peaked.share * np.exp(family.log_density(numbers, peaked.a, peaked.b))
     return np.where(np.abs(values) < 2.0**999, density, 0.0)
 
 
 def _peaked_extremes(peaked: Peaked, low: float, high: float) -> tuple[float, float]:
     """Exact: a density with one peak is largest at the point nearest to the peak and smallest at an end."""
-    top = min(max(FAMILIES[peaked.family].peak(peaked.a, peaked.b), low), high)
+    family = FAMILIES[peaked.family]
+    first, last = (np.ceil(low), np.floor(high)) if family.discrete else (low, high)
+    top = min(max(family.peak(peaked.a, peaked.b), first), last)
     at_low, at_high, at_top = _peaked_density(peaked, np.array([low, high, top]))
     return min(at_low, at_high), max(at_low, at_high, at_top)
 

@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from likely.circuit.measure import mass
 from likely.circuit.nodes import Categories, Coded, Leaf, Node, Product, Sum
 from likely.errors import CircuitError
 from likely.schema.region import Region
-from likely.schema.values import Name
+from likely.schema.values import LARGEST, Name
 
 if TYPE_CHECKING:
     from likely.circuit.circuit import Circuit
@@ -82,6 +84,11 @@ def _check_leaf(circuit: Circuit, place: int, leaf: Leaf) -> None:
     if not 0 <= leaf.variable < len(circuit.variables):
         raise CircuitError(f"The variable of leaf {place}", f"be below {len(circuit.variables)}", leaf.variable, "correct it")
     feature = circuit.variables[leaf.variable]
+    if feature.numeric and isinstance(leaf, Categories):
+        raise CircuitError(
+            f"Leaf {place} of feature {feature.name!r}", "be a Histogram, Parametric or Coded", leaf.kind,
+            "categories need a feature with a list of values", feature=feature.name,
+        )  # fmt: skip
     count = len(leaf.probabilities if isinstance(leaf, Categories) else leaf.codes if isinstance(leaf, Coded) else ())
     if isinstance(leaf, (Categories, Coded)) and count != len(feature.atoms):
         what = "values" if isinstance(leaf, Categories) else "codes"
@@ -93,6 +100,11 @@ def _check_leaf(circuit: Circuit, place: int, leaf: Leaf) -> None:
         raise CircuitError(
             f"Leaf {place} of feature {feature.name!r}", "be a Histogram, Categories or Bernoulli", leaf.kind,
             "a parametric density needs a feature of numbers", feature=feature.name,
+        )  # fmt: skip
+    if leaf.peaked is not None and leaf.peaked.family == "poisson" and getattr(feature, "grid", None) != 1.0:
+        raise CircuitError(
+            f"Leaf {place} of feature {feature.name!r}", "be a density of all its numbers", leaf.peaked.family,
+            "make the feature Integer or use another family", feature=feature.name,
         )  # fmt: skip
 
 
@@ -155,12 +167,10 @@ def report(circuit: Circuit) -> Report:
 
 
 def _uncovered(circuit: Circuit, variable: int) -> Region:
-    """The values of a feature where every leaf is at the floor."""
+    """The values of a feature where every leaf is at the floor; a parametric leaf counts as covering all numbers."""
     cells = circuit.cells[variable]
-    feature = circuit.variables[variable]
-    if any(peaked is not None for peaked in cells.peaked):
-        return Region(())
-    edges = [-math.inf, *cells.breaks, math.inf]
-    covered: list[bool] = (cells.densities > circuit.floor).any(axis=0).tolist()
-    gaps = ((edges[c], math.nextafter(edges[c + 1], -math.inf)) for c in range(len(edges) - 1) if not covered[c])
-    return feature.reachable(Region(tuple((low, high) for low, high in gaps if low <= high)))
+    edges = np.concatenate([[-np.inf], cells.breaks, [np.inf]])
+    bare = ~np.any(cells.densities > circuit.floor, axis=0)
+    gaps = zip(edges[:-1][bare].tolist(), np.nextafter(edges[1:], -np.inf)[bare].tolist(), strict=True)
+    found = circuit.variables[variable].reachable(Region(tuple(gaps)))
+    return found if cells.peaked.count(None) == len(cells.peaked) else found - Region.between(-LARGEST, LARGEST)

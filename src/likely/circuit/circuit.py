@@ -82,11 +82,9 @@ class Circuit:
 
     def __repr__(self) -> str:
         kinds = [sum(isinstance(node, kind) for node in self.nodes) for kind in (Sum, Product, Leaf)]
-        return (
-            f"Circuit of {len(self.nodes)} nodes ({kinds[0]} sums, {kinds[1]} products, {kinds[2]} leaves) "
-            f"and {self.edges} edges over {len(self.variables)} variables"
-            + (f", the class {self.target.name!r} among them" if self.target else "")
-        )
+        size = f"{len(self.nodes)} nodes ({kinds[0]} sums, {kinds[1]} products, {kinds[2]} leaves) and {self.edges} edges"
+        target = f", the class {self.target.name!r} among them" if self.target else ""
+        return f"Circuit of {size} over {len(self.variables)} variables{target}"
 
     def check(self) -> Report:
         """What holds of this circuit: smooth, decomposable, weights and leaves that sum to 1, what no leaf covers."""
@@ -97,13 +95,11 @@ class Circuit:
     def encode(self, X: pd.DataFrame | Numbers, y: Any = None) -> Numbers:
         """A table (and its classes) as the array of doubles that a circuit scores; what is not there is NaN, any value.
 
-        An array is taken as encoded: a column per variable, or all but the target.
+        The classes may also be a column of the table. An array is taken as encoded: a column per variable, or all but the
+        target.
         """
         if isinstance(X, pd.DataFrame):
-            rows = np.full((len(X), len(self.variables)), np.nan)
-            for j, feature in enumerate(self.features):
-                if feature.name in X.columns:
-                    rows[:, j] = feature.encode(X[feature.name])
+            rows = self._encode_table(X)
         else:
             given = np.atleast_2d(np.asarray(X, dtype=np.float64))
             widths = {len(self.variables), len(self.features)}
@@ -114,6 +110,16 @@ class Circuit:
             rows[:, : given.shape[1]] = given
         if y is not None:
             rows[:, -1] = self._encode_class(y, len(rows))
+        return rows
+
+    def _encode_table(self, X: pd.DataFrame) -> Numbers:
+        known = [(j, variable) for j, variable in enumerate(self.variables) if variable.name in X.columns]
+        if not known:
+            names = ", ".join(repr(name) for name in self.names)
+            raise CircuitError("A table", "have some of the circuit's columns", list(X.columns), f"the circuit has {names}")
+        rows = np.full((len(X), len(self.variables)), np.nan)
+        for j, variable in known:
+            rows[:, j] = variable.encode(X[variable.name])
         return rows
 
     def _encode_class(self, y: Any, count: int) -> Numbers:

@@ -12,7 +12,9 @@ from likely.circuit.box import leaf_logs, on_values
 from likely.circuit.circuit import Circuit
 from likely.circuit.evaluate import UNDER, derivatives, log_likelihood
 from likely.circuit.families import FAMILIES
+from likely.circuit.measure import steps_below
 from likely.circuit.nodes import Leaf, Product, Sum
+from likely.schema.numeric import snap
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.values import LARGEST, Numbers
 
@@ -48,7 +50,7 @@ def _peak_logs(circuit: Circuit, row: Numbers) -> Numbers:
     logs = leaf_logs(circuit, row[None, :])[0]
     for j in np.flatnonzero(np.isnan(row)):
         cells = circuit.cells[j]
-        logs[list(cells.leaves)] = cells.log_extremes(circuit.variables[j].region, circuit.floor)[1]
+        logs[list(cells.leaves)] = cells.log_extremes(on_values(circuit.variables[j], EVERYTHING), circuit.floor)[1]
     return np.asarray(logs)
 
 
@@ -90,21 +92,21 @@ def _climbed(circuit: Circuit, row: Numbers, start: Numbers) -> Numbers:
 
 
 def candidates(circuit: Circuit, variable: int) -> Numbers:
-    """A value of a variable in every cell that holds one, and the peaks of its parametric leaves."""
+    """A value of a variable in every cell that holds one, and those nearest to the peaks of its parametric leaves."""
     feature, cells = circuit.variables[variable], circuit.cells[variable]
     grid = getattr(feature, "grid", None)
     edges = [-np.inf, *cells.breaks, np.inf]
-    parts = (on_values(feature, Region.between(low, below(high))) for low, high in pairwise(edges))
-    found = [_inside(part, grid) for part in parts if not part.empty]
-    for peaked in cells.peaked:
-        if peaked is not None:
-            peak = FAMILIES[peaked.family].peak(peaked.a, peaked.b)
-            around = [peak] if grid is None else [np.floor(peak / grid) * grid, np.ceil(peak / grid) * grid]
-            found += [min(max(value, low), high) for value in around for low, high in on_values(feature, EVERYTHING).intervals]
-    return np.unique(found)
+    parts = [on_values(feature, Region.between(low, below(high))) for low, high in pairwise(edges)]
+    firsts = [part.intervals[0] for part in parts if not part.empty]
+    peaks = [FAMILIES[peaked.family].peak(peaked.a, peaked.b) for peaked in cells.peaked if peaked is not None]
+    found = [_nearest(0.5 * low + 0.5 * high, low, high, grid) for low, high in firsts]
+    found += [_nearest(peak, low, high, grid) for peak in peaks for low, high in on_values(feature, EVERYTHING).intervals]
+    return np.unique(np.concatenate(found))
 
 
-def _inside(region: Region, grid: float | None) -> float:
-    """A value of a region: the middle of its first interval, or its first value where there is a step."""
-    low, high = region.intervals[0]
-    return low if grid is not None or high < -LARGEST else 0.5 * low + 0.5 * high
+def _nearest(wanted: float, low: float, high: float, grid: float | None) -> Numbers:
+    """The values from low to high that are nearest to a number: it or an end, or the multiples of the step around it."""
+    if grid is None or high < -LARGEST:
+        return np.clip([wanted], low, high)
+    around = np.array([np.floor(wanted / grid), np.ceil(wanted / grid)])
+    return snap(np.clip(around, steps_below(low, grid), -steps_below(-high, grid)) * grid, grid)

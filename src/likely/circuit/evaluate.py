@@ -84,7 +84,8 @@ def log_probability(circuit: Circuit, box: Box) -> float:
         for place, node in enumerate(circuit.nodes):
             if isinstance(node, Leaf) and node.variable in named:
                 feature = circuit.variables[node.variable]
-                logs[0, place] = np.log(mass(node, feature, regions[node.variable]) / mass(node, feature))
+                whole = mass(node, feature)
+                logs[0, place] = np.log(mass(node, feature, regions[node.variable]) / whole) if whole > 0 else -np.inf
     return float(circuit.core.sweep(logs)[0, -1])
 
 

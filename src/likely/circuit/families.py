@@ -66,7 +66,9 @@ class Family:
 
 FAMILIES: dict[str, Family] = {
     "gaussian": Family(1, _gaussian, lambda a, b: a, lambda stats, a, b: stats.norm(a, b)),
-    "lognormal": Family(2, _lognormal, lambda a, b: math.exp(a - b * b), lambda stats, a, b: stats.lognorm(b, scale=math.exp(a))),
+    "lognormal": Family(
+        2, _lognormal, lambda a, b: math.exp(min(a - b * b, 700.0)), lambda stats, a, b: stats.lognorm(b, scale=math.exp(a))
+    ),
     "exponential": Family(3, _exponential, lambda a, b: 0.0, lambda stats, a, b: stats.expon(scale=1 / a)),
     "gamma": Family(4, _gamma, lambda a, b: (a - 1) / b, lambda stats, a, b: stats.gamma(a, scale=1 / b)),
     "poisson": Family(5, _poisson, lambda a, b: float(math.floor(a)), lambda stats, a, b: stats.poisson(a), discrete=True),

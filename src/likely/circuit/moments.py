@@ -9,7 +9,7 @@ import pandas as pd
 
 from likely.circuit.circuit import Circuit
 from likely.circuit.families import FAMILIES
-from likely.circuit.measure import room, steps_below
+from likely.circuit.measure import massless, places, room
 from likely.circuit.nodes import Leaf, Peaked, Product, Sum
 from likely.schema import Feature, Mixed
 from likely.schema.values import Name, Numbers
@@ -37,54 +37,46 @@ class Moments:
 
 
 def moments(circuit: Circuit) -> Moments:
-    """Means and covariances of the ordered variables without special codes.
+    """Means and covariances of the ordered variables without special codes; the floor is not counted.
 
-    Bottom-up, every node keeps E[x] and E[x x'] over its own variables: a sum mixes them with its weights; in a product
-    the children are independent, so a pair from two of them has the product of the means.
+    Bottom-up, with m the mean and C the covariance of a node over its own variables:
+      product: the children are independent, so both are those of the children side by side;
+      sum:     m = sum_a w_a m_a,  C = sum_a w_a (C_a + (m_a - m)(m_a - m)').
     """
     wanted = [j for j, variable in enumerate(circuit.variables) if variable.ordered and not isinstance(variable, Mixed)]
     column = {variable: c for c, variable in enumerate(wanted)}
-    width = len(wanted)
-    first = np.zeros((len(circuit.nodes), width))
-    second = np.zeros((len(circuit.nodes), width, width))
+    mean = np.zeros((len(circuit.nodes), len(wanted)))
+    covariance = np.zeros((len(circuit.nodes), len(wanted), len(wanted)))
     for place, node in enumerate(circuit.nodes):
         if isinstance(node, Leaf):
             if node.variable in column:
                 c = column[node.variable]
-                first[place, c], second[place, c, c] = leaf_moments(node, circuit.variables[node.variable])
+                mean[place, c], covariance[place, c, c] = leaf_moments(node, circuit.variables[node.variable])
         elif isinstance(node, Sum):
-            weights, children = np.array(node.weights), list(node.children)
-            first[place] = weights @ first[children]
-            second[place] = np.tensordot(weights, second[children], axes=1)
+            weights, children = np.array(node.weights) / sum(node.weights), list(node.children)
+            mean[place] = weights @ mean[children]
+            away = mean[children] - mean[place]
+            covariance[place] = np.tensordot(weights, covariance[children], axes=1) + (away.T * weights) @ away
         elif isinstance(node, Product):
-            _multiply(node, place, first, second)
-    mean = first[-1]
-    covariance = second[-1] - np.outer(mean, mean)
-    return Moments(tuple(circuit.variables[j].name for j in wanted), mean, covariance)
-
-
-def _multiply(node: Product, place: int, first: Numbers, second: Numbers) -> None:
-    children = list(node.children)
-    own = first[children]
-    first[place] = own.sum(axis=0)
-    # All pairs of means, less the pairs within one child, for which the child has its own second moments.
-    second[place] = np.outer(first[place], first[place]) - own.T @ own + second[children].sum(axis=0)
+            mean[place], covariance[place] = mean[list(node.children)].sum(axis=0), covariance[list(node.children)].sum(axis=0)
+    return Moments(tuple(circuit.variables[j].name for j in wanted), mean[-1], covariance[-1])
 
 
 def leaf_moments(leaf: Leaf, feature: Feature) -> tuple[float, float]:
-    """E[v] and E[v^2] of a leaf."""
+    """Mean and variance of a leaf."""
     breaks, densities = leaf.steps
-    mean, square, total = 0.0, 0.0, 0.0
+    masses, centres, spreads = np.empty(0), np.empty(0), np.empty(0)
     if len(densities):
-        centre, spread = _bin_moments(feature, breaks[:-1], breaks[1:])
         masses = densities * room(feature, breaks[:-1], breaks[1:])
-        total = float(masses.sum())
-        mean, square = float(masses @ centre), float(masses @ (centre**2 + spread))
+        centres, spreads = _bin_moments(feature, breaks[:-1], breaks[1:])
     if leaf.peaked is not None:
-        centre_, spread_ = _family_moments(leaf.peaked)
-        total += leaf.peaked.share
-        mean, square = mean + leaf.peaked.share * centre_, square + leaf.peaked.share * (centre_**2 + spread_)
-    return mean / total, square / total
+        parts = (leaf.peaked.share, *_family_moments(leaf.peaked))
+        masses, centres, spreads = (np.append(*pair) for pair in zip((masses, centres, spreads), parts, strict=True))
+    if not masses.any():
+        raise massless(feature)
+    shares = masses / masses.sum()
+    mean = float(shares @ centres)
+    return mean, float(shares @ (spreads + (centres - mean) ** 2))
 
 
 def _bin_moments(feature: Feature, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
@@ -92,7 +84,7 @@ def _bin_moments(feature: Feature, low: Numbers, high: Numbers) -> tuple[Numbers
     grid = getattr(feature, "grid", None) if feature.numeric else 1.0
     if grid is None:
         return (low + high) / 2, (high - low) ** 2 / 12
-    start, end = steps_below(low, grid), steps_below(high, grid)
+    start, end = places(feature, low, high)
     return (start + end - 1) / 2 * grid, ((end - start) ** 2 - 1) / 12 * grid**2
 
 

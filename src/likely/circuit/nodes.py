@@ -12,6 +12,7 @@ per unit of the raw feature, those of categories, ranks and codes are probabilit
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
@@ -40,7 +41,7 @@ class Peaked:
 def _floats(values: Any, thing: str) -> tuple[float, ...]:
     try:
         found = tuple(float(value) for value in values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise CircuitError(thing, "be numbers", repr(values), "give a list of floats") from None
     bad = next((value for value in found if not math.isfinite(value)), None)
     if bad is not None:
@@ -85,8 +86,8 @@ class Product:
 
 def _places(children: Any) -> tuple[int, ...]:
     try:
-        found = tuple(int(child) for child in children)
-    except (TypeError, ValueError):
+        found = tuple(operator.index(child) for child in children)
+    except TypeError:
         raise CircuitError("The children of a node", "be places of nodes", repr(children), "give a list of integers") from None
     if not found:
         raise CircuitError("A sum or product", "have children", "none", "drop the node")
@@ -101,7 +102,12 @@ class Leaf(ABC):
     variable: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variable", int(self.variable))
+        try:
+            object.__setattr__(self, "variable", operator.index(self.variable))
+        except TypeError:
+            raise CircuitError(
+                "The variable of a leaf", "be a place among the variables", repr(self.variable), "give an integer"
+            ) from None
 
     @property
     @abstractmethod
@@ -220,6 +226,10 @@ class Coded(Leaf):
     def __post_init__(self) -> None:
         Leaf.__post_init__(self)
         object.__setattr__(self, "codes", _probabilities(self.codes, "The probabilities of codes"))
+        if not isinstance(self.numbers, (Histogram, Parametric, type(None))):
+            raise CircuitError("The numbers of a leaf", "be a Histogram or Parametric", type(self.numbers).__name__, "use None")
+        if isinstance(self.numbers, Histogram) and self.numbers.breaks[0] < -LARGEST:
+            raise CircuitError("The numbers of a leaf", "lie above the codes", self.numbers.breaks[0], "cut off the bin")
         if self.numbers is not None and self.numbers.variable != self.variable:
             raise CircuitError("The numbers of a leaf", "be of the leaf's variable", self.numbers.variable, "correct it")
         if math.fsum(self.codes) > 1 + 1e-9:

@@ -8,13 +8,16 @@ coefficient looks for such functions among random ones:
     rdc(x, y) = the largest correlation of a linear combination of phi(u_x) with one of phi(u_y)
 
 It lies between 0 (independent) and 1 (a function of each other), and does not change when a column is transformed by an
-increasing function, since only ranks enter. Samples of independent columns have a coefficient above 0, of the order of
-the square root of (functions / rows).
+increasing function, since only ranks enter.
 
-The features phi of a column are all but linearly dependent: their singular values fall by about three orders of magnitude
-per degree of a polynomial. So every column gets an orthonormal basis of its features first, by a singular value
-decomposition (a covariance matrix would lose half of the digits), without the directions below `SMALLEST`. One product
-of all bases with each other then has the correlations of all pairs.
+The features phi of a column are all but linearly dependent: their singular values fall by orders of magnitude per degree
+of a polynomial. So every column gets an orthonormal basis of its features first, by a singular value decomposition (a
+covariance matrix would lose half of the digits), without the directions below `SMALLEST`. One product of all bases with
+each other then has the correlations of all pairs.
+
+Columns that are independent still correlate in a sample: bases of a and b columns over n rows have a largest correlation
+with a square of about (sqrt(a) + sqrt(b))^2 / n, the edge of the spectrum of a random matrix. `adjusted` takes that away,
+as the adjusted R^2 of a regression does; without it, columns of a hundred rows always seem to depend on each other.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ FUNCTIONS, SCALE = 20, 1 / 6
 #: More rows than this do not change which columns are seen to depend on each other; a sample of as many is taken.
 MOST_ROWS = 10_000
 #: Directions of a column's features whose singular value is below this share of the largest are noise, and dropped. At
-#: the default scale that leaves a column of distinct ranks four directions: the polynomials up to degree 4.
+#: the default scale that leaves a column of distinct ranks about four directions: the polynomials up to degree 4.
 SMALLEST = 5e-9
 
 
@@ -43,6 +46,7 @@ def dependence(
     *,
     functions: int = FUNCTIONS,
     scale: float = SCALE,
+    adjusted: bool = False,
     most_rows: int = MOST_ROWS,
 ) -> Numbers:
     """The coefficient of every pair of columns: a symmetric matrix with 1 on the diagonal.
@@ -53,7 +57,12 @@ def dependence(
     if len(rows) > most_rows:
         rows = rows[rng.choice(len(rows), most_rows, replace=False, shuffle=False)]
     bases = [_basis(rows[:, j], feature, rng, functions, scale) for j, feature in enumerate(features)]
-    return _largest_correlations(bases)
+    squares = _largest_correlations(bases) ** 2
+    if adjusted:
+        chance = np.minimum(_squares_by_chance(bases, ~np.isnan(rows)), 1.0)
+        np.fill_diagonal(chance, 0.0)
+        squares = np.divide(squares - chance, 1 - chance, out=np.zeros_like(squares), where=chance < 1)
+    return np.sqrt(np.clip(squares, 0.0, 1.0))
 
 
 def _basis(values: Numbers, feature: Feature, rng: np.random.Generator, functions: int, scale: float) -> Numbers:
@@ -72,7 +81,7 @@ def _basis(values: Numbers, feature: Feature, rng: np.random.Generator, function
     found -= counts @ found / counts.sum()
     roots = np.sqrt(counts)[:, None]
     directions, sizes, _ = np.linalg.svd(roots * found, full_matrices=False)
-    rank = min(np.count_nonzero(sizes > SMALLEST * sizes[0]), len(distinct) - 1)
+    rank = min(int(np.count_nonzero(sizes > SMALLEST * sizes[0])), len(distinct) - 1)
     basis = np.zeros((len(values), rank))
     basis[known] = (directions[:, :rank] / roots)[places]
     return basis
@@ -104,4 +113,15 @@ def _largest_correlations(bases: Sequence[Numbers]) -> Numbers:
         if len(own):
             blocks = np.moveaxis(own[:, place[i:]], 1, 0)
             found[i, i:] = found[i:, i] = np.linalg.svd(blocks, compute_uv=False)[:, 0]
-    return np.clip(found, 0.0, 1.0)
+    return found
+
+
+def _squares_by_chance(bases: Sequence[Numbers], known: NDArray[np.bool_]) -> Numbers:
+    """Per pair of bases the square of the largest correlation that independent columns of this size are expected to have.
+
+    An entry of the product of two bases is a sum over the rows where both are known, of variance both / (rows * rows).
+    """
+    roots = np.sqrt([basis.shape[1] for basis in bases])
+    both = known.T.astype(np.float64) @ known
+    rows = np.maximum(np.diag(both), 1)
+    return np.asarray(np.add.outer(roots, roots) ** 2 * both / np.outer(rows, rows))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likely.circuit.circuit import Circuit
 from likely.circuit.families import FAMILIES
-from likely.circuit.measure import room, steps_below
+from likely.circuit.measure import massless, places, room, taken_places
 from likely.circuit.nodes import Leaf, Peaked, Product, Sum
 from likely.errors import CircuitError
 from likely.schema import Feature
@@ -58,7 +58,10 @@ def draw(leaf: Leaf, feature: Feature, uniform: Numbers) -> Numbers:
     breaks, densities = leaf.steps
     masses = densities * room(feature, breaks[:-1], breaks[1:]) if len(densities) else np.empty(0)
     peaked = leaf.peaked
-    part = _chosen(np.append(masses, peaked.share if peaked is not None else 0.0), uniform[:, 0])
+    parts = np.append(masses, peaked.share if peaked is not None else 0.0)
+    if not parts.any():
+        raise massless(feature)
+    part = _chosen(parts, uniform[:, 0])
     stepped = part < len(masses)
     found = np.empty(len(uniform))
     inner = part[stepped]
@@ -74,8 +77,13 @@ def _within(feature: Feature, low: Numbers, high: Numbers, uniform: Numbers) -> 
     if grid is None:
         inside = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
     else:
-        start = steps_below(low, grid)
-        inside = snap((start + np.floor(uniform * (steps_below(high, grid) - start))) * grid, grid)
+        start, end = places(feature, low, high)
+        taken = taken_places(feature)
+        free = end - start - sum((start <= place) & (place < end) for place in taken)
+        found = start + np.floor(uniform * free)
+        for place in taken:  # in order: a number that is a code is passed over
+            found = found + ((start <= place) & (place <= found))
+        inside = snap(found * grid, grid)
     return np.where(low < -LARGEST, low, inside)
 
 

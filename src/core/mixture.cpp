@@ -1,0 +1,120 @@
+#include "mixture.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "parallel.hpp"
+
+// Compiled for newer processors too, and chosen when the program starts; the arithmetic is the same.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define LIKELY_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define LIKELY_CLONES
+#endif
+
+namespace likely {
+
+namespace {
+
+constexpr std::size_t kPieces = 4;       // rows are summed in as many pieces, whatever the number of threads
+constexpr std::size_t kFlush = 2048;     // rows after which single-precision sums are added to double ones
+constexpr std::size_t kBeforeScaling = 6;  // factors that single precision holds without a look at their size
+constexpr float kTiny = 1e-36f;
+
+LIKELY_CLONES void multiply(float* value, const float* factor, std::size_t count) {
+  for (std::size_t c = 0; c < count; ++c) value[c] *= factor[c];
+}
+
+LIKELY_CLONES void add(float* sum, const float* value, std::size_t count) {
+  for (std::size_t c = 0; c < count; ++c) sum[c] += value[c];
+}
+
+LIKELY_CLONES void scale(float* value, float by, std::size_t count) {
+  for (std::size_t c = 0; c < count; ++c) value[c] *= by;
+}
+
+// In eight strands, so that it can be vectorised and is the same sum everywhere.
+LIKELY_CLONES float sum_of(const float* value, std::size_t count) {
+  float strand[8] = {};
+  std::size_t c = 0;
+  for (; c + 8 <= count; c += 8)
+    for (std::size_t s = 0; s < 8; ++s) strand[s] += value[c + s];
+  for (std::size_t s = 0; c < count; ++c, ++s) strand[s] += value[c];
+  return ((strand[0] + strand[1]) + (strand[2] + strand[3])) + ((strand[4] + strand[5]) + (strand[6] + strand[7]));
+}
+
+// What one piece of the rows sums up.
+struct Sums {
+  Sums(std::size_t bins, std::size_t components)
+      : small(bins * components), small_total(components), counts(bins * components), total(components) {}
+
+  void flush() {
+    for (std::size_t i = 0; i < small.size(); ++i) counts[i] += static_cast<double>(small[i]);
+    for (std::size_t c = 0; c < small_total.size(); ++c) total[c] += static_cast<double>(small_total[c]);
+    std::fill(small.begin(), small.end(), 0.0f);
+    std::fill(small_total.begin(), small_total.end(), 0.0f);
+  }
+
+  std::vector<float> small, small_total;
+  std::vector<double> counts, total;
+};
+
+// value[c] = weight[c] * the product of the row's ratios, up to a factor whose logarithm is returned.
+double densities(const std::uint16_t* bins, const std::vector<std::size_t>& offset, const float* ratio, const float* weight,
+                 std::size_t components, float* value) {
+  double log_factor = 0;
+  std::copy_n(weight, components, value);
+  for (std::size_t j = 0; j < offset.size(); ++j) {
+    multiply(value, ratio + (offset[j] + bins[j]) * components, components);
+    if ((j + 1) % kBeforeScaling == 0 && j + 1 < offset.size()) {
+      const float largest = *std::max_element(value, value + components);
+      if (!(largest > kTiny)) continue;
+      scale(value, 1 / largest, components);
+      log_factor += std::log(static_cast<double>(largest));
+    }
+  }
+  return log_factor;
+}
+
+}  // namespace
+
+void expect_mixture(const BinnedRows& rows, const float* ratio, const float* weight, std::size_t bins, std::size_t components,
+                    std::size_t blocks, double* log_ratio, double* counts, double* total, std::size_t threads) {
+  const std::size_t variables = rows.offset.size(), size = (rows.count + kPieces - 1) / kPieces, block = components / blocks;
+  std::vector<Sums> sums;
+  for (std::size_t p = 0; p < kPieces; ++p) sums.emplace_back(bins, components);
+  parallel_for(kPieces, 1, threads, [&](std::size_t first, std::size_t last) {
+    std::vector<float> value(components);
+    for (std::size_t p = first; p < last; ++p) {
+      for (std::size_t r = p * size; r < std::min(rows.count, (p + 1) * size); ++r) {
+        const std::uint16_t* row = rows.bins + r * variables;
+        const double log_factor = densities(row, rows.offset, ratio, weight, components, value.data());
+        double mean = 0;
+        for (std::size_t b = 0; b < blocks; ++b) {
+          float* own = value.data() + b * block;
+          float all = sum_of(own, block);
+          if (!(all > kTiny)) {  // a row far from all components belongs to each by its weight
+            std::copy_n(weight + b * block, block, own);
+            all = 1;
+            mean += static_cast<double>(kTiny);
+          } else {
+            mean += static_cast<double>(all);
+          }
+          scale(own, static_cast<float>(rows.weight[r]) / all, block);
+        }
+        log_ratio[r] = log_factor + std::log(mean / static_cast<double>(blocks));
+        add(sums[p].small_total.data(), value.data(), components);
+        for (std::size_t j = 0; j < variables; ++j)
+          add(sums[p].small.data() + (rows.offset[j] + row[j]) * components, value.data(), components);
+        if ((r + 1) % kFlush == 0) sums[p].flush();
+      }
+      sums[p].flush();
+    }
+  });
+  for (const Sums& own : sums) {
+    for (std::size_t i = 0; i < own.counts.size(); ++i) counts[i] += own.counts[i];
+    for (std::size_t c = 0; c < components; ++c) total[c] += own.total[c];
+  }
+}
+
+}  // namespace likely

@@ -1,0 +1,282 @@
+"""Mixtures of independent variables that share their leaves: small circuits, and likely ones.
+
+The circuit has three layers: a sum, products, and per variable a pool of leaves, each used by many products. Sharing
+pays twice: a component costs one node instead of one per variable, so that a few hundred of them fit into a small
+circuit; and a leaf learns from the rows of all components that use it.
+
+    1. Start from rows drawn at random, a component each, and run expectation-maximisation, leaves being shrunk towards
+       the marginals (`likely.circuit.smoothing`).
+    2. Merge leaves of a variable, two at a time, always where the rows lose the least likelihood, over all variables
+       together, until the circuit has the wanted number of nodes.
+    3. Go on with expectation-maximisation of the circuit with shared leaves.
+
+The components are two mixtures of half the size, learned side by side from different starting rows and averaged: what
+one of them takes for structure by chance, the other does not. They share the same leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely._core import expect_mixture
+from likely.circuit.bins import Bins
+from likely.circuit.nodes import Node, Product
+from likely.circuit.smoothing import Shrinkage
+from likely.circuit.transform import mixed, reachable
+from likely.schema.values import Numbers
+
+Places = NDArray[np.intp]
+
+#: Mixtures that are averaged.
+BLOCKS = 2
+#: Rounds before and after leaves are merged.
+ROUNDS = 15
+#: Leaves that are not shared yet are held back by this factor on the strengths.
+HELD_BACK = 2.0
+#: The rounds before leaves are merged run on at most as many rows, drawn at random.
+FIRST_ROWS = 100_000
+#: Pseudo-rows of every component.
+LEAST_ROWS = 0.1
+
+
+@dataclass(frozen=True)
+class Binned:
+    """Rows by their bins, and what the whole table says about each variable."""
+
+    bins: tuple[Bins, ...]
+    codes: NDArray[np.uint16]  # row x variable; one past the last bin where unknown
+    weights: Numbers
+    shrinkage: tuple[Shrinkage, ...]
+
+    @classmethod
+    def of(cls, rows: Numbers, weights: Numbers, bins: Sequence[Bins]) -> Binned:
+        """Encoded rows, binned."""
+        codes = np.empty(rows.shape, dtype=np.uint16)
+        shrinkage = []
+        for j, own in enumerate(bins):
+            found = own.index(rows[:, j])
+            known = found >= 0
+            codes[:, j] = np.where(known, found, len(own))
+            counts = np.bincount(found[known], weights=weights[known], minlength=len(own))
+            shrinkage.append(Shrinkage.of(own, counts))
+        return cls(tuple(bins), codes, weights, tuple(shrinkage))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def offset(self) -> NDArray[np.int64]:
+        """Where the bins of each variable begin, each followed by one for the unknown; and in the end their number."""
+        return np.cumsum([0, *(len(own) + 1 for own in self.bins)]).astype(np.int64)
+
+    def some(self, which: Places) -> Binned:
+        """Some of the rows."""
+        return replace(self, codes=np.ascontiguousarray(self.codes[which]), weights=self.weights[which])
+
+    def drawn(self, count: int, rng: np.random.Generator) -> Binned:
+        """At most `count` rows, drawn at random."""
+        return self if len(self) <= count else self.some(np.sort(rng.choice(len(self), count, replace=False)))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Components, which leaf of each variable a component uses, and the expected rows of every component and bin."""
+
+    weights: Numbers  # those of each block sum to 1
+    leaf: tuple[Places, ...]  # per variable, the leaf of each component
+    counts: tuple[Numbers, ...]  # per variable, component x bin
+    shrinkage: tuple[Shrinkage, ...]
+    blocks: int = BLOCKS
+    interrupted: bool = False  # by Ctrl-C, before the last round
+
+    @property
+    def components(self) -> int:
+        return len(self.weights)
+
+    @property
+    def nodes(self) -> int:
+        """The nodes of the circuit."""
+        return 1 + self.components + sum(int(leaf.max()) + 1 for leaf in self.leaf)
+
+    def tables(self, factor: float = 1.0) -> list[Numbers]:
+        """Per variable the leaves' probabilities of bins (leaf x bin)."""
+        return [
+            shrinkage.probabilities(_pooled(counts, leaf), factor)
+            for shrinkage, counts, leaf in zip(self.shrinkage, self.counts, self.leaf, strict=True)
+        ]
+
+    def refitted(self) -> Mixture:
+        """With the strengths of smoothing that suit the leaves as they are now."""
+        fitted = [
+            shrinkage.fitted(_pooled(counts, leaf))
+            for shrinkage, counts, leaf in zip(self.shrinkage, self.counts, self.leaf, strict=True)
+        ]
+        return replace(self, shrinkage=tuple(fitted))
+
+
+def _pooled(counts: Numbers, leaf: Places) -> Numbers:
+    """The counts of every leaf: the sum over the components that use it."""
+    found = np.zeros((int(leaf.max()) + 1, counts.shape[1]))
+    np.add.at(found, leaf, counts)
+    return found
+
+
+def fit(
+    table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Callable[[float], None] = lambda _: None
+) -> Mixture:
+    """A mixture whose circuit has at most `nodes` nodes (but at least a leaf per variable); the same for the same seed.
+
+    Ctrl-C ends it with what it has.
+    """
+    rng = np.random.default_rng(seed)
+    part = table.drawn(FIRST_ROWS, rng)
+    found = _start(part, nodes, rng)
+    if found.components == 1:
+        return _round(found, table, 1.0, threads)
+    try:
+        for done in range(ROUNDS):
+            chosen = done >= ROUNDS // 2
+            if chosen and done % 5 == 0:
+                found = found.refitted()
+            found = _round(found, part, HELD_BACK if chosen else 1.0, threads)
+            progress((done + 1) / (2 * ROUNDS + 2))
+        found = shared(found.refitted(), nodes)
+        for done in range(ROUNDS):
+            if done % 5 == 0:
+                found = found.refitted()
+            found = _round(found, table, 1.0, threads)
+            progress((ROUNDS + done + 3) / (2 * ROUNDS + 2))
+    except KeyboardInterrupt:
+        return replace(found if found.nodes <= nodes else shared(found, nodes), interrupted=True)
+    return found
+
+
+def _start(table: Binned, nodes: int, rng: np.random.Generator) -> Mixture:
+    """A component per drawn row, of which half the nodes are components and half leaves."""
+    variables = len(table.bins)
+    wanted = max(0, (nodes - 1 - 2 * variables) // 2)
+    size = min(wanted, len(table)) // BLOCKS
+    count = size * BLOCKS if size > 1 else 1
+    drawn = table.codes[rng.choice(len(table), count, replace=False)] if count > 1 else table.codes[:0]
+    counts = []
+    for j, own in enumerate(table.bins):
+        first = np.zeros((count, len(own) + 1))
+        first[np.arange(len(drawn)), drawn[:, j]] = 1
+        counts.append(first[:, :-1])
+    weights = np.full(count, 1 / max(size, 1) if count > 1 else 1.0)
+    own = tuple(np.arange(count) for _ in table.bins)
+    return Mixture(weights, own, tuple(counts), table.shrinkage, BLOCKS if count > 1 else 1)
+
+
+def _expected(mixture: Mixture, table: Binned, factor: float, threads: int) -> tuple[Numbers, Numbers, Numbers]:
+    """log density of each row over that of the marginals; expected rows of each bin and component; of each component."""
+    offset = table.offset
+    ratio = np.ones((int(offset[-1]), mixture.components), dtype=np.float32)
+    for j, probabilities in enumerate(mixture.tables(factor)):
+        own = probabilities / mixture.shrinkage[j].marginal
+        ratio[offset[j] : offset[j + 1] - 1] = own.T[:, mixture.leaf[j]]
+    weights = mixture.weights.astype(np.float32)
+    return expect_mixture(table.codes, table.weights, offset, ratio, weights, mixture.blocks, threads)
+
+
+def _round(mixture: Mixture, table: Binned, factor: float, threads: int) -> Mixture:
+    """One round of expectation-maximisation."""
+    _, counts, total = _expected(mixture, table, factor, threads)
+    offset = table.offset
+    by_block = (total + LEAST_ROWS).reshape(mixture.blocks, -1)
+    return replace(
+        mixture,
+        weights=(by_block / by_block.sum(axis=1, keepdims=True)).ravel(),
+        counts=tuple(counts[offset[j] : offset[j + 1] - 1].T.copy() for j in range(len(table.bins))),
+    )
+
+
+def log_densities(mixture: Mixture, table: Binned, threads: int = 0) -> Numbers:
+    """The log-likelihood of each row, its density per unit of raw features."""
+    found, _, _ = _expected(mixture, table, 1.0, threads)
+    for j, (own, shrinkage) in enumerate(zip(table.bins, mixture.shrinkage, strict=True)):
+        found += np.append(np.log(shrinkage.marginal / own.room), 0.0)[table.codes[:, j]]
+    return found
+
+
+# -- sharing leaves ---------------------------------------------------------------------------------------------------
+
+
+def shared(mixture: Mixture, nodes: int) -> Mixture:
+    """The mixture with leaves merged until its circuit has at most `nodes` nodes."""
+    paths = [_merges(counts, own) for counts, own in zip(mixture.counts, mixture.shrinkage, strict=True)]
+    # A merge needs those before it on its path: what counts is the greatest loss so far.
+    losses = [np.maximum.accumulate(loss) if len(loss) else loss for _, loss in paths]
+    variable = np.repeat(np.arange(len(paths)), [len(loss) for loss in losses])
+    order = np.argsort(np.concatenate(losses), kind="stable")[: max(0, mixture.nodes - nodes)]
+    taken = np.bincount(variable[order], minlength=len(paths))
+    leaf = tuple(_after(pairs[:count], mixture.components) for (pairs, _), count in zip(paths, taken, strict=True))
+    return replace(mixture, leaf=leaf)
+
+
+def _after(pairs: Places, components: int) -> Places:
+    """The leaf of each component after merges (kept, dropped)."""
+    found = np.arange(components)
+    for kept, dropped in pairs:
+        found[found == dropped] = kept
+    return np.unique(found, return_inverse=True)[1]
+
+
+def _merges(counts: Numbers, shrinkage: Shrinkage) -> tuple[Places, Numbers]:
+    """All merges of a variable's leaves down to one: pairs (kept, dropped), and the log-likelihood each loses."""
+    nodes = shrinkage.totals(counts)
+    child, above = nodes[:, 1:].copy(), nodes[:, shrinkage.parent]
+    prior, strength = shrinkage.strength * shrinkage.share, shrinkage.strength
+
+    def likelihood(child: Numbers, above: Numbers) -> Numbers:
+        # Logarithms of single precision are several times faster, and the sum is still one of doubles.
+        ratio = ((child + prior) / (above + strength)).astype(np.float32)
+        return np.einsum("...v,...v->...", child, np.log(ratio), dtype=np.float64)
+
+    own = likelihood(child, above)
+    count = len(counts)
+    loss = np.full((count, count), np.inf)
+    for i in range(1, count):
+        loss[i, :i] = own[i] + own[:i] - likelihood(child[:i] + child[i], above[:i] + above[i])
+    pairs, lost = np.zeros((max(0, count - 1), 2), dtype=np.intp), np.zeros(max(0, count - 1))
+    alive = np.ones(count, dtype=np.bool_)
+    for step in range(count - 1):
+        dropped, kept = np.unravel_index(int(np.argmin(loss)), loss.shape)
+        pairs[step], lost[step] = (kept, dropped), loss[dropped, kept]
+        child[kept], above[kept] = child[kept] + child[dropped], above[kept] + above[dropped]
+        alive[dropped] = False
+        loss[dropped, :], loss[:, dropped] = np.inf, np.inf
+        own[kept] = likelihood(child[kept], above[kept])
+        others = np.flatnonzero(alive)
+        others = others[others != kept]
+        new = own[kept] + own[others] - likelihood(child[others] + child[kept], above[others] + above[kept])
+        loss[kept, others[others < kept]] = new[others < kept]
+        loss[others[others > kept], kept] = new[others > kept]
+    return pairs, lost
+
+
+# -- the circuit ------------------------------------------------------------------------------------------------------
+
+
+def circuit_nodes(mixture: Mixture, bins: Sequence[Bins]) -> tuple[Node, ...]:
+    """The nodes of the circuit, equal leaves and equal products made one."""
+    made: list[Node] = []
+    place: dict[Node, int] = {}
+
+    def add(node: Node) -> int:
+        if node not in place:
+            place[node] = len(made)
+            made.append(node)
+        return place[node]
+
+    leaves = [
+        np.array([add(own.leaf(j, row)) for row in table]) for j, (own, table) in enumerate(zip(bins, mixture.tables(), strict=True))
+    ]
+    used = np.stack([own[leaf] for own, leaf in zip(leaves, mixture.leaf, strict=True)], axis=1)
+    products = [int(row[0]) if len(row) == 1 else add(Product(tuple(row.tolist()))) for row in used]
+    root = mixed(products, mixture.weights)
+    return reachable(made, root if isinstance(root, int) else add(root))

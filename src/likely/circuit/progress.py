@@ -1,0 +1,26 @@
+"""A progress bar for long work: on a terminal or in a notebook, never in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+#: Called with how much of the work is done, from 0 to 1, and what is being done.
+Progress: TypeAlias = Callable[[float, str], None]
+
+
+@contextmanager
+def progress_bar(shown: bool, title: str) -> Iterator[Progress]:
+    """A bar that the yielded function moves; it does nothing when not `shown`, or where nobody would see it."""
+    from tqdm.auto import tqdm
+
+    # disable=None: tqdm stays silent where the error stream is not a terminal.
+    bar = tqdm(total=100, desc=title, bar_format="{desc} {percentage:3.0f}% {bar} {elapsed} {postfix}", disable=None if shown else True)
+
+    def move(done: float, what: str) -> None:
+        bar.set_postfix_str(what, refresh=False)
+        bar.update(max(0.0, min(100.0 * done, 100.0) - bar.n))
+
+    with bar:
+        yield move
