@@ -16,7 +16,8 @@ namespace likely {
 
 namespace {
 
-constexpr std::size_t kPieces = 4;       // rows are summed in as many pieces, whatever the number of threads
+constexpr std::size_t kPieces = 4;       // rows are summed in at most as many pieces, whatever the number of threads
+constexpr std::size_t kPieceRows = 4096;  // of at least as many rows
 constexpr std::size_t kFlush = 2048;     // rows after which single-precision sums are added to double ones
 constexpr std::size_t kBeforeScaling = 6;  // factors that single precision holds without a look at their size
 constexpr float kTiny = 1e-36f;
@@ -80,10 +81,12 @@ double densities(const std::uint16_t* bins, const std::vector<std::size_t>& offs
 
 void expect_mixture(const BinnedRows& rows, const float* ratio, const float* weight, std::size_t bins, std::size_t components,
                     std::size_t blocks, double* log_ratio, double* counts, double* total, std::size_t threads) {
-  const std::size_t variables = rows.offset.size(), size = (rows.count + kPieces - 1) / kPieces, block = components / blocks;
+  const std::size_t variables = rows.offset.size(), block = components / blocks;
+  const std::size_t pieces = std::clamp<std::size_t>(rows.count / kPieceRows, 1, kPieces);
+  const std::size_t size = (rows.count + pieces - 1) / pieces;
   std::vector<Sums> sums;
-  for (std::size_t p = 0; p < kPieces; ++p) sums.emplace_back(bins, components);
-  parallel_for(kPieces, 1, threads, [&](std::size_t first, std::size_t last) {
+  for (std::size_t p = 0; p < pieces; ++p) sums.emplace_back(bins, components);
+  parallel_for(pieces, 1, threads, [&](std::size_t first, std::size_t last) {
     std::vector<float> value(components);
     for (std::size_t p = first; p < last; ++p) {
       for (std::size_t r = p * size; r < std::min(rows.count, (p + 1) * size); ++r) {

@@ -170,7 +170,7 @@ def test_impossible_rows_stay_impossible() -> None:
         (Continuous("x", 0.005, 9, step=0.01), Parametric(0, "exponential", 2.0), 0.01),
         (Continuous("x", 0, 9, step=0.01), Parametric(0, "gaussian", 0.0701, 1.0), 0.07),
         (Continuous("x", 0, 9, step=0.01), Histogram(0, (0.285, 0.295), (1.0,)), 0.29),
-        (Mixed("m", 0, 9, [3, None], integer=True, dtype="float64"), Coded(0, (0.0, 0.2), Parametric(0, "gaussian", 3.3, 1.0)), 4.0),
+        (Mixed("m", 0, 9, [3], integer=True), Coded(0, (0.1,), Parametric(0, "gaussian", 3.3, 1.0)), 4.0),
         (Mixed("m", 0, 9, [-1]), Coded(0, (0.9,), Histogram(0, (0, 10), (0.1,))), code_number(0)),
         (Mixed("m", 0, 9, [-1]), Coded(0, (0.01,), Histogram(0, (0, 1), (1.0,))), 0.5),
     ],

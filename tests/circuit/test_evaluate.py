@@ -342,7 +342,7 @@ def test_free_whole_numbers_are_whole() -> None:
         ),
         (
             "x", Region.between(6, 7),
-            r"^The box's values of feature 'x' must hold a value of the feature; got \(\(6\.0, 7\.0\),\)\. Hint: it has -5 to 5\.$",
+            r"^The box's values of feature 'x' must hold a value of the feature; got \(\(6\.0, .*\. Hint: it has -5 to 5\.$",
         ),
         ("x", Region(()), r"^The box's values of feature 'x' must hold a value of the feature; got \(\)\. Hint: .*\.$"),
         ("q", Region.points([0.0]), r"^A variable must be in the circuit; got 'q'\. Hint: it has 'x', 'n', 'c'\.$"),

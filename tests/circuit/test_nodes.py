@@ -39,7 +39,7 @@ LAWS = [(family, *parameters) for family, found in PARAMETERS.items() for parame
     [
         (lambda: Sum((), ()), "A sum or product must have children; got none. Hint: drop the node."),
         (lambda: Product(()), "A sum or product must have children; got none. Hint: drop the node."),
-        (lambda: Product((0, 1.5)), "The children of a node must be places of nodes; got (0, 1.5). Hint: give a list of integers."),
+        (lambda: Product((1.5,)), "The children of a node must be places of nodes; got (1.5,). Hint: give a list of integers."),
         (lambda: Product("01"), "The children of a node must be places of nodes; got '01'. Hint: give a list of integers."),
         (lambda: Product(7), "The children of a node must be places of nodes; got 7. Hint: give a list of integers."),
         (lambda: Sum((0, 1), (1.0,)), "A sum must have a weight per child; got 1 for 2. Hint: give as many weights."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -38,7 +39,7 @@ def on_values(feature: Feature, region: Region) -> Region:
     reached = feature.reachable(region)
     if getattr(feature, "grid", None) != 1.0:
         return reached
-    return Region(tuple((low, high) if high < -LARGEST else (float(np.ceil(low)), float(np.floor(high))) for low, high in reached.intervals))
+    return Region(tuple(pair if pair[1] < -LARGEST else (math.ceil(pair[0]), math.floor(pair[1])) for pair in reached.intervals))
 
 
 def leaf_logs(circuit: Circuit, rows: Numbers) -> Numbers:

@@ -109,4 +109,4 @@ def _nearest(wanted: float, low: float, high: float, grid: float | None) -> Numb
     if grid is None or high < -LARGEST:
         return np.clip([wanted], low, high)
     around = np.array([np.floor(wanted / grid), np.ceil(wanted / grid)])
-    return snap(np.clip(around, steps_below(low, grid), -steps_below(-high, grid)) * grid, grid)
+    return snap(np.clip(around, *(steps_below(np.array([low, -high]), grid) * [1, -1])) * grid, grid)

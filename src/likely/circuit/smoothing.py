@@ -125,15 +125,24 @@ class Shrinkage:
         return replace(self, strength=strength)
 
     def _likeliest(self, nodes: Numbers, own: NDArray[np.intp]) -> float:
+        """The strength of some siblings that makes their counts most probable, climbing from the one they have."""
         from scipy.special import gammaln
 
         child, share = nodes[:, 1:][:, own], self.share[own]
         above = nodes[:, np.unique(self.parent[own])]
-        scores = [
-            (gammaln(child + a * share) - gammaln(a * share)).sum() + (gammaln(a) - gammaln(above + a)).sum() for a in STRENGTHS
-        ]
-        best = np.flatnonzero(np.array(scores) >= max(scores) - 1e-3)
-        return float(STRENGTHS[best[-1]])
+
+        def score(place: int) -> float:
+            a = STRENGTHS[place]
+            prior = a * share
+            return float(gammaln(child + prior).sum() - len(child) * gammaln(prior).sum() + (gammaln(a) - gammaln(above + a)).sum())
+
+        place = int(np.argmin(np.abs(np.log(STRENGTHS / self.strength[own[0]]))))
+        best = score(place)
+        while place + 1 < len(STRENGTHS) and (higher := score(place + 1)) >= best - 1e-3:  # of equals, the strongest
+            place, best = place + 1, higher
+        while place > 0 and (lower := score(place - 1)) > best + 1e-3:
+            place, best = place - 1, lower
+        return float(STRENGTHS[place])
 
 
 def _ranged(counts: Numbers, low: NDArray[np.intp], high: NDArray[np.intp]) -> Numbers:

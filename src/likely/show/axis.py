@@ -54,11 +54,12 @@ class Axis:
         return 1.0 if not self.feature.numeric else getattr(self.feature, "grid", None) or 0.0
 
     def places(self, numbers: Numbers) -> Numbers:
-        """Where on the axis these doubles stand."""
-        found = np.array(numbers, dtype=np.float64)
-        if self.feature.numeric:
-            for k in range(len(self.feature.atoms)):
-                found[numbers == code_number(k)] = (self.edges[k] + self.edges[k + 1]) / 2
+        """Where on the axis these doubles stand; NaN for those that it leaves out."""
+        codes = len(self.feature.atoms) if self.feature.numeric else 0
+        first = self.edges[codes + 1 if codes else 0]  # left of it are the codes
+        found = np.where((numbers >= first) & (numbers <= self.edges[-1]), numbers, np.nan)
+        for k in range(codes):
+            found[numbers == code_number(k)] = (self.edges[k] + self.edges[k + 1]) / 2
         return found
 
 
@@ -120,8 +121,8 @@ def _numbers(circuit: Circuit, feature: Feature, low: float, high: float) -> tup
     """Edges of the cells between two numbers, and a value in each."""
     cells = circuit.cells[circuit.index(feature.name)]
     grid: float | None = getattr(feature, "grid", None)
-    breaks = cells.breaks[(cells.breaks > low) & (cells.breaks < high)]
-    if any(peaked is not None for peaked in cells.peaked) or len(breaks) > MOST_CELLS:
+    breaks = cells.breaks[(cells.breaks > low) & (cells.breaks < high + (grid or 0.0))]
+    if low < high and (any(peaked is not None for peaked in cells.peaked) or len(breaks) > MOST_CELLS):
         breaks = np.linspace(low, high, MOST_CELLS + 1)[1:-1]
     if grid is None:
         apart = 0.0 if high > low else max(abs(low) / 20, 0.5)
