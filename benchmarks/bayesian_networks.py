@@ -1,6 +1,6 @@
 """How well a learned circuit knows the distribution it was sampled from: the paper's eight Bayesian networks.
 
-    python benchmarks/bayesian_networks.py [--seeds 5] [--networks asia sachs] [--learner learn] [--wheel PGMPY.whl] [--json OUT]
+    python benchmarks/bayesian_networks.py [--seeds 5] [--networks asia sachs] [--learner mixture] [--wheel WHEEL] [--json OUT]
 
 The paper's protocol: draw 10,000 rows from a network, learn a circuit, draw 1,000 more, and compare what the circuit says of
 them with their true log-probability - by the correlation coefficients of Pearson, Kendall (tau-b) and Spearman, and by the
@@ -36,9 +36,7 @@ import pandas as pd
 from scipy import stats
 
 import likely
-from likely.circuit import Categories, Circuit, Product, log_likelihood, merged
-from likely.circuit.bins import bins_of
-from likely.circuit.learnspn import learn_structure
+from likely.circuit import Categories, Circuit, Product, log_likelihood
 
 TRAIN, TEST, ESTIMATE = 10_000, 1_000, 20_000
 #: Sum over all rows up to this many.
@@ -206,20 +204,17 @@ def independent(rows: np.ndarray, network: Network, seed: int) -> Circuit:
     return Circuit(network.schema.features, (*leaves, Product(tuple(range(len(leaves))))))
 
 
-def learnspn(rows: np.ndarray, network: Network, seed: int) -> Circuit:
-    """LearnSPN with the paper's settings: slices of at least a twentieth of the rows, two clusters, threshold 0.3."""
-    features, numbers = network.schema.features, rows.astype(np.float64)
-    nodes = learn_structure(numbers, features, bins_of(numbers, features), min_rows=len(rows) // 20, seed=seed)
-    return merged(Circuit(features, nodes))
+def learned(method: str) -> Callable[[np.ndarray, Network, int], Circuit]:
+    """What a user gets from `likely.circuit.learn` by one of its methods."""
+
+    def learn(rows: np.ndarray, network: Network, seed: int) -> Circuit:
+        table = pd.DataFrame(rows, columns=[v.name for v in network.variables])
+        return likely.circuit.learn(table, None, network.schema, method=method, seed=seed, progress=False).circuit
+
+    return learn
 
 
-def learn(rows: np.ndarray, network: Network, seed: int) -> Circuit:
-    """What a user gets."""
-    table = pd.DataFrame(rows, columns=[v.name for v in network.variables])
-    return likely.circuit.learn(table, None, network.schema, seed=seed).circuit
-
-
-LEARNERS = {"learn": learn, "learnspn": learnspn, "independent": independent}
+LEARNERS = {"mixture": learned("mixture"), "learnspn": learned("learnspn"), "independent": independent}
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------
@@ -292,7 +287,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--networks", nargs="+", default=list(SIZES), choices=list(SIZES))
-    parser.add_argument("--learner", default="learn", choices=list(LEARNERS))
+    parser.add_argument("--learner", default="mixture", choices=list(LEARNERS))
     parser.add_argument("--wheel", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -309,7 +304,7 @@ def main() -> None:
     }
     settings = {"learner": options.learner, "train": TRAIN, "test": TEST, "seeds": options.seeds}
     paper = {name: dict(zip(MEASURES, PAPER[name], strict=True)) for name in results}
-    suffix = "" if options.learner == "learn" else f"_{options.learner}"
+    suffix = "" if options.learner == "mixture" else f"_{options.learner}"
     path = options.json or Path(__file__).parent / "results" / f"bayesian_networks{suffix}.json"
     path.write_text(json.dumps({**machine, **settings, "paper": paper, "results": results}, indent=1) + "\n", encoding="utf-8")
 

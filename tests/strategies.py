@@ -612,11 +612,11 @@ def circuits(
     grown = _Grown(draw, found, leaf)
     grown.grow(frozenset(range(len(found))), draw(st.integers(0, depth)))
     with_target = draw(st.booleans())
+    floor = draw(st.sampled_from(floors))
+    if any(isinstance(node, Leaf) and node.peaked is not None for node in grown.nodes):
+        floor = max(floor, 1e-300)  # below, a double has fewer digits, and no two computations agree
     return Circuit(
-        tuple(found[:-1]) if with_target else tuple(found),
-        tuple(grown.nodes),
-        found[-1] if with_target else None,
-        draw(st.sampled_from(floors)),
+        tuple(found[:-1]) if with_target else tuple(found), tuple(grown.nodes), found[-1] if with_target else None, floor
     )
 
 

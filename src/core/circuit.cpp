@@ -46,6 +46,25 @@ double Peaked::density(double v) const {
   }
 }
 
+double Peaked::peak() const {
+  switch (family) {
+    case 1: return a;
+    case 2: return std::exp(a - b * b);
+    case 4: return (a - 1) / b;
+    case 5: return std::floor(a);
+    default: return 0;
+  }
+}
+
+double Peaked::largest(double low, double high) const {
+  if (family == 5) {
+    low = std::ceil(low);
+    high = std::floor(high);
+    if (low > high) return 0;
+  }
+  return density(std::min(std::max(peak(), low), high));
+}
+
 std::size_t Variable::cell(double v) const {
   if (std::isnan(v)) return breaks.size() + 1;
   if (regular) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace likely {
@@ -18,6 +19,8 @@ struct Peaked {
   int family;
   double a, b, share;
   double density(double v) const;
+  double peak() const;
+  double largest(double low, double high) const;  // over low <= v <= high
 };
 
 // The leaves of one variable. The breaks cut the doubles into cells; on a cell a leaf's steps are constant.
@@ -53,6 +56,10 @@ class Circuit {
   std::size_t nodes() const { return kind_.size(); }
   std::size_t edges() const { return child_.size(); }
   const Variable& variable(std::size_t j) const { return variables_[j]; }
+  std::int32_t kind(std::size_t i) const { return kind_[i]; }
+  std::span<const std::int32_t> children(std::size_t i) const { return {child_.data() + start_[i], fanin(i)}; }
+  std::span<const double> weights(std::size_t i) const { return {weight_.data() + start_[i], fanin(i)}; }
+  double floor() const { return floor_; }
 
   // out[r] = the logarithm of the root's value at row r; a NaN is any value.
   void evaluate(const double* rows, std::size_t count, Algebra algebra, double* out, std::size_t threads) const;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "arrays.hpp"
 #include "circuit.hpp"
 #include "columns.hpp"
 #include "mixture.hpp"
@@ -17,21 +18,13 @@ using namespace nb::literals;
 
 namespace {
 
-template <class T>
-using Array1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
-
-template <class T>
-std::vector<T> to_vector(const Array1<T>& array) {
-  return {array.data(), array.data() + array.shape(0)};
-}
-
-Matrix make_matrix(std::size_t rows, std::size_t columns) {
-  auto* data = new double[rows * columns];
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-  return Matrix(data, {rows, columns}, owner);
-}
+using likely::Array1;
+using likely::make_matrix;
+using likely::make_vector;
+using likely::Matrix;
+using likely::Rows;
+using likely::to_vector;
+using likely::Vector;
 
 likely::Columns make_columns(Array1<std::int32_t> feature, Array1<bool> discrete, Array1<double> slope, Array1<double> intercept,
                              Array1<std::int64_t> start, Array1<double> tables) {
@@ -68,14 +61,6 @@ Matrix score_trees(const likely::Trees& trees, Rows rows, Array1<double> base, s
   for (std::size_t r = 0; r < count; ++r) std::copy_n(base.data(), outputs, out.data() + r * outputs);
   trees.add(rows.data(), count, rows.shape(1), out.data(), threads);
   return out;
-}
-
-using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
-
-Vector make_vector(std::size_t size) {
-  auto* data = new double[size]();
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-  return Vector(data, {size}, owner);
 }
 
 void init_circuit(likely::Circuit* self, Array1<std::int32_t> kind, Array1<std::int64_t> start, Array1<std::int32_t> child,
@@ -169,6 +154,10 @@ nb::tuple expect_mixture(nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_con
 
 }  // namespace
 
+namespace likely {
+void bind_search(nb::module_& m);
+}
+
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of likely.";
   nb::class_<likely::Columns>(m, "Columns")
@@ -191,4 +180,5 @@ NB_MODULE(_core, m) {
       .def("differentiate", &differentiate_circuit, "values"_a);
   m.def("expect_mixture", &expect_mixture, "bins"_a, "row_weight"_a, "offset"_a, "ratio"_a, "weight"_a, "blocks"_a,
         "threads"_a = 0);
+  likely::bind_search(m);
 }

@@ -6,6 +6,7 @@
     ├── PredictorError (ValueError)       a model that does not fit the schema
     │   └── UnsupportedModelError (TypeError)   a model, layer or transformer without a reader
     ├── CircuitError (ValueError)         a circuit that is not one, or data it cannot be learned from
+    ├── ProblemError (ValueError)         a question to an engine that makes no sense
     └── MissingExtraError (ImportError)   an optional package that is not installed
 
     LikelyWarning (UserWarning)           something was done for you that you should know of
@@ -43,6 +44,10 @@ class UnsupportedModelError(PredictorError, TypeError):
 
 class CircuitError(LikelyError, ValueError):
     """A circuit that is not one, or data that it cannot be learned from or asked about."""
+
+
+class ProblemError(LikelyError, ValueError):
+    """A question to an engine that makes no sense."""
 
 
 class MissingExtraError(LikelyError, ImportError):

@@ -191,7 +191,7 @@ def test_products_far_below_the_smallest_double(floor: float, algebra: oracle.Al
     rows[2] = 1e9
     rows[3, 5] = np.nan
     expected = oracle.log_likelihoods(circuit, rows, algebra)
-    assert expected[0] < -2000 or expected[0] == -math.inf
+    assert expected[0] < -1000 or expected[0] == -math.inf
     if algebra is oracle.total:
         found = log_likelihood(circuit, rows)
     else:

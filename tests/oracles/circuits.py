@@ -95,7 +95,9 @@ def peak(leaf: Leaf) -> float | None:
     if not isinstance(inner, Parametric):
         return None
     a, b = inner.a, inner.b
-    modes = {"gaussian": a, "lognormal": math.exp(a - b * b), "exponential": 0.0, "gamma": (a - 1) / b, "poisson": math.floor(a)}
+    if inner.family == "lognormal":
+        return math.exp(a - b * b)
+    modes = {"gaussian": a, "exponential": 0.0, "gamma": (a - 1) / b, "poisson": math.floor(a)}
     return float(modes[inner.family])
 
 

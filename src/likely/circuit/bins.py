@@ -16,14 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit.measure import room
+from likely.circuit.measure import room, steps_below
 from likely.circuit.nodes import Categories, Coded, Histogram, Leaf
-from likely.schema import Feature
+from likely.schema import Continuous, Feature, Integer, Mixed
 from likely.schema.region import above
-from likely.schema.values import Numbers, code_number, is_code
+from likely.schema.values import LARGEST, Numbers, code_number, is_code
 
 #: No bin is narrower than this share of the range of nearly all rows.
 FINEST = 1 / 200
+#: Nor than this, whatever the range: a density, one over a width, stays within the doubles.
+LEAST_WIDTH = 1e-290
 #: Whole numbers have a bin each if at most as many fit in their range.
 MOST_WHOLE = 200
 #: A value that at least this share of the rows has gets a bin of its own.
@@ -64,11 +66,11 @@ class Bins:
             return Categories(variable, tuple(shares))
         codes, numbers = shares[: self.codes], shares[self.codes :]
         total = float(numbers.sum())
-        densities = numbers / self.room[self.codes :] / (total or 1.0)
-        histogram = _histogram(variable, self.breaks, densities) if total > 0 else None
+        wide = self.room[self.codes :]
+        densities = np.divide(numbers, wide * (total or 1.0), out=np.zeros(len(numbers)), where=wide > 0)
         if not self.codes:
-            return histogram or _histogram(variable, self.breaks, 1 / self.room)
-        return Coded(variable, tuple(codes), histogram)
+            return _histogram(variable, self.breaks, densities)
+        return Coded(variable, tuple(codes), _histogram(variable, self.breaks, densities) if total > 0 else None)
 
 
 def _histogram(variable: int, breaks: Numbers, densities: Numbers) -> Histogram:
@@ -83,14 +85,14 @@ def bins_of(rows: Numbers, features: Sequence[Feature], finest: float = FINEST) 
 
 
 def _bins(feature: Feature, values: Numbers, finest: float) -> Bins:
-    if not feature.numeric:
-        breaks = np.arange(len(feature.atoms) + 1.0)
-        return Bins(feature, 0, breaks, np.ones(len(breaks) - 1))
+    if not isinstance(feature, (Continuous, Integer, Mixed)):
+        count = len(feature.atoms)
+        return Bins(feature, 0, np.arange(count + 1.0), np.ones(count))
     numbers = np.sort(values[~np.isnan(values) & ~is_code(values)])
     if not len(numbers):
-        numbers = np.array([getattr(feature, "lower"), getattr(feature, "upper")])  # noqa: B009 - numbers have bounds
-    below, core, over = _tailed(feature, _core(feature, numbers, finest))
-    breaks = np.concatenate([below, core, over])
+        numbers = np.array([feature.lower, feature.upper])
+    below, core, over = _breaks(feature, numbers, finest)
+    breaks = np.clip(np.concatenate([below, core, over]), -LARGEST, LARGEST)
     wide = room(feature, breaks[:-1], breaks[1:])
     tails = int((wide[: len(below)] > 0).sum()), int((wide[len(wide) - len(over) :] > 0).sum())
     breaks = np.append(breaks[:-1][wide > 0], breaks[-1])  # where the only number of a bin is a code, it joins the one before
@@ -98,24 +100,54 @@ def _bins(feature: Feature, values: Numbers, finest: float) -> Bins:
     return Bins(feature, codes, breaks, np.concatenate([np.ones(codes), wide[wide > 0]]), tails)
 
 
-def _core(feature: Feature, numbers: Numbers, finest: float) -> Numbers:
-    """Where to cut the numbers that were seen."""
-    grid = getattr(feature, "grid", None)
-    low, high = float(numbers[0]), float(numbers[-1])
-    if grid is not None and (high - low) / grid < MOST_WHOLE:
-        return np.asarray(np.arange(round(low / grid), round(high / grid) + 2) * grid)
-    width = finest * (float(np.subtract(*np.quantile(numbers, [0.99, 0.01]))) or high - low)
-    if grid is not None:
-        width = max(grid, np.ceil(width / grid) * grid)
-    cuts = _cuts(numbers, width or 1.0)
-    return cuts if grid is None else np.unique(np.ceil(cuts / grid - 1e-9)) * grid
+def _breaks(feature: Continuous | Integer | Mixed, numbers: Numbers, finest: float) -> tuple[Numbers, Numbers, Numbers]:
+    """Breaks below, within and beyond what was seen; the outermost hold the feature's bounds."""
+    grid = feature.grid
+    if grid is None:
+        return _tailed(_real_cuts(numbers, finest), feature.lower, above(feature.upper), whole=False)
+    # Where there is a step, all is counted in steps. Whole numbers are exact; of other steps the multiples are what
+    # somebody's arithmetic made of them (0.07 or 7 * 0.01), and the breaks lie half a step away from all of them.
+    lower, upper = steps_below(np.array([feature.lower, -feature.upper]), grid)
+    tailed = _tailed(_whole_cuts(np.round(numbers / grid), finest), lower, 1 - upper, whole=True)
+    below, core, over = ((part - (0.0 if grid == 1.0 else 0.5)) * grid for part in tailed)
+    return below, core, over
 
 
-def _cuts(numbers: Numbers, width: float) -> Numbers:
-    """Cuts around the values that repeat, and between them wherever there are rows for another bin."""
+def _tailed(core: Numbers, lower: float, end: float, *, whole: bool) -> tuple[Numbers, Numbers, Numbers]:
+    """Breaks below, within and beyond what was seen; the outermost hold lower <= v < end."""
+    away = np.cumsum(TAILS) * (core[-1] - core[0])
+    if whole:
+        away = np.maximum(np.round(away), np.arange(1.0, len(TAILS) + 1))
+    below, over = core[0] - away[::-1], core[-1] + away
+    below[0], over[-1] = min(below[0], lower), max(over[-1], end)
+    return below, core, over
+
+
+def _spread_of(numbers: Numbers) -> float:
+    """The range of nearly all numbers, or if that is 0, of all."""
+    return float(np.subtract(*np.quantile(numbers, [0.99, 0.01]))) or float(numbers[-1] - numbers[0])
+
+
+def _real_cuts(numbers: Numbers, finest: float) -> Numbers:
+    """Where to cut the numbers that were seen, every real being one."""
+    # Doubles must lie within a bin, and a density, one over its width, must be one.
+    least = max(LEAST_WIDTH, 4 * float(np.spacing(np.abs(numbers).max())))
+    width = max(finest * _spread_of(numbers) or 1.0, least)
+    return _cuts(numbers, width, max(above(float(numbers[-1])), float(numbers[0]) + width))
+
+
+def _whole_cuts(places: Numbers, finest: float) -> Numbers:
+    """Where to cut the whole numbers that were seen."""
+    end = float(places[-1]) + 1
+    if end - places[0] <= MOST_WHOLE:
+        return np.arange(places[0], end + 1)
+    return np.unique(np.ceil(_cuts(places, max(1.0, np.ceil(finest * _spread_of(places))), end)))
+
+
+def _cuts(numbers: Numbers, width: float, end: float) -> Numbers:
+    """Cuts up to an end: around the values that repeat, and between them wherever there are rows for another bin."""
     own = _repeated(numbers, width)
-    start, last = float(numbers[0]), float(numbers[-1])
-    end = above(last) if last > start else start + width
+    start = float(numbers[0])
     cuts = [min(start, own[0][0]) if own else start]
     for low, high in own:
         if low - cuts[-1] >= width:
@@ -153,16 +185,3 @@ def _filled(numbers: Numbers, low: float, high: float, width: float) -> list[flo
             break
         cuts.append(at)
     return cuts
-
-
-def _tailed(feature: Feature, core: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Breaks below, within and beyond what was seen; the outermost hold the feature's bounds."""
-    grid = getattr(feature, "grid", None)
-    widths = np.cumsum(TAILS) * (core[-1] - core[0])
-    lower, upper = getattr(feature, "lower"), getattr(feature, "upper")  # noqa: B009
-    if grid is not None:
-        widths = np.maximum(np.round(widths / grid), np.arange(1, len(TAILS) + 1)) * grid
-        lower, upper = np.floor(lower / grid) * grid, np.floor(upper / grid) * grid + grid
-    below, over = core[0] - widths[::-1], core[-1] + widths
-    below[0], over[-1] = min(below[0], lower), max(over[-1], above(upper))
-    return below, core, over

@@ -53,7 +53,7 @@ def size(table: Binned, nodes: int | None, seed: int, *, threads: int, progress:
     splits = list(_splits(len(table), np.random.default_rng(seed)))
     logs: list[list[Numbers]] = [[] for _ in sizes]
     for turn, (learned, judged) in enumerate(splits):
-        training, unseen = table.some(learned), table.some(judged)
+        training, unseen = table.some(learned).alone(), table.some(judged)
         for place, own in enumerate(sizes):
             progress((turn * len(sizes) + place) / (len(splits) * len(sizes)), f"trying {own} nodes")
             found = fit(training, own, seed, threads=threads)

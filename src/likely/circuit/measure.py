@@ -62,8 +62,8 @@ def steps_below(numbers: Numbers, grid: float) -> Numbers:
 
 
 def _slack(places: Any, grid: float) -> Any:
-    """How far from a whole number of steps a multiple of the step may lie. Whole numbers are exact."""
-    return 0.0 if grid == 1.0 else np.minimum(1e-9 * np.maximum(1.0, np.abs(places)), 0.25)
+    """How far from a whole number of steps a multiple of the step may lie: the bits of a single. Whole numbers are exact."""
+    return 0.0 if grid == 1.0 else np.minimum(1e-6 * np.maximum(1.0, np.abs(places)), 0.25)
 
 
 def half_open(feature: Feature, region: Region) -> tuple[Numbers, Numbers]:

@@ -56,14 +56,18 @@ class Binned:
     def of(cls, rows: Numbers, weights: Numbers, bins: Sequence[Bins]) -> Binned:
         """Encoded rows, binned."""
         codes = np.empty(rows.shape, dtype=np.uint16)
-        shrinkage = []
         for j, own in enumerate(bins):
             found = own.index(rows[:, j])
-            known = found >= 0
-            codes[:, j] = np.where(known, found, len(own))
-            counts = np.bincount(found[known], weights=weights[known], minlength=len(own))
-            shrinkage.append(Shrinkage.of(own, counts))
-        return cls(tuple(bins), codes, weights, tuple(shrinkage))
+            codes[:, j] = np.where(found < 0, len(own), found)
+        return cls(tuple(bins), codes, weights, ()).alone()
+
+    def alone(self) -> Binned:
+        """With what these rows alone say about each variable."""
+        shrinkage = []
+        for own, codes in zip(self.bins, self.codes.T, strict=True):
+            counts = np.bincount(codes, weights=self.weights, minlength=len(own) + 1)[:-1]
+            shrinkage.append(Shrinkage.of(own, np.asarray(counts, dtype=np.float64)))
+        return replace(self, shrinkage=tuple(shrinkage))
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -31,8 +31,10 @@ from likely.schema.values import Numbers
 STRENGTHS = 2.0 ** np.arange(-2, 13)
 #: Before they are chosen: how strong at the root, and how much stronger per level.
 FIRST_STRENGTH, GROWTH = 4.0, 1.5
-#: Strengths are chosen on at most as many leaves.
-MOST_LEAVES = 64
+#: Strengths are chosen on every n-th leaf, so that fewer than twice as many are looked at.
+MANY_LEAVES = 64
+#: No bin has less: far from everything seen, a spread mass may vanish, and single precision must hold a share of it.
+LEAST_MASS = 1e-12
 
 
 def marginal(bins: Bins, counts: Numbers) -> Numbers:
@@ -52,8 +54,9 @@ def _ranges(counts: Numbers, width: Numbers, tails: tuple[int, int]) -> Numbers:
     core = slice(tails[0], len(counts) - tails[1])
     seen, wide = counts[core], width[core]
     if rows > 0:
-        unseen = min(0.5, (float((seen == 1).sum()) + 1) / (rows + 1))
-        found = (1 - unseen) * seen / rows + unseen * _spread(seen / rows, wide)
+        alone = float(((seen > 0) & (seen <= 1)).sum())
+        unseen = min(0.5, (alone + 1) / (rows + 1))
+        found = np.maximum((1 - unseen) * seen / rows + unseen * _spread(seen / rows, wide), LEAST_MASS)
     else:
         found = wide / wide.sum()
     beyond = 1 / (rows + 1) if sum(tails) else 0.0
@@ -115,7 +118,7 @@ class Shrinkage:
         """With the strengths that make the counts (leaf x bin) most probable."""
         if not len(self.parent):
             return self
-        nodes = self.totals(counts[:: max(1, len(counts) // MOST_LEAVES)])
+        nodes = self.totals(counts[:: max(1, len(counts) // MANY_LEAVES)])
         strength = np.empty(len(self.parent))
         least = 0.0
         for depth in range(int(self.depth.max()) + 1):
@@ -147,8 +150,10 @@ class Shrinkage:
 
 def _ranged(counts: Numbers, low: NDArray[np.intp], high: NDArray[np.intp]) -> Numbers:
     """Sums over the bins low <= b < high (leaf x range)."""
-    running = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
-    return np.asarray(np.maximum(running[:, high] - running[:, low], 0.0))  # a difference may round below 0
+    # Not as differences of running sums: those lose what is small beside a large one.
+    ends = np.column_stack([low, high]).ravel()
+    padded = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
+    return np.asarray(np.add.reduceat(padded, ends, axis=1)[:, ::2], dtype=np.float64)
 
 
 def _star(count: int) -> Iterator[tuple[int, int, int]]:

@@ -1,0 +1,248 @@
+#include "likelihood.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace likely::search {
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kTooSmall = 1e-280;  // below this a bound is computed again with logarithms
+// Bounds are sums and products of a few thousand rounded terms: relaxed by this much, they hold.
+constexpr double kSlack = 1e-9;
+
+double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
+
+}  // namespace
+
+Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, double target, bool approximate)
+    : circuit_(circuit), domain_(domain), target_(target), approximate_(approximate), fixed_(circuit.nodes(), 1.0) {
+  for (std::size_t j = 0; j < domain.features.size(); ++j)
+    variables_.push_back(variable(circuit, circuit.variable(j), domain.features[j]));
+  if (circuit.variables() > domain.features.size() && !std::isnan(target)) {
+    const likely::Variable& own = circuit.variable(domain.features.size());
+    const std::size_t width = own.cells(), cell = own.cell(target);
+    double largest = 0;
+    for (std::size_t l = 0; l < own.leaves.size(); ++l) {
+      double density = std::exp(own.log_density[l * width + cell]);
+      if (!own.peaked.empty())
+        density = std::max(circuit.floor(), own.steps[l * (width - 1) + cell] + own.peaked[l].density(target));
+      fixed_[own.leaves[l]] = density;
+      largest = std::max(largest, density);
+    }
+    if (largest > 0)
+      for (std::int32_t leaf : own.leaves) fixed_[leaf] /= largest;
+    fixed_log_scale_ = log_of(largest);
+  }
+}
+
+Likelihood::Variable Likelihood::variable(const Circuit& circuit, const likely::Variable& own, const Feature& f) const {
+  Variable made;
+  made.leaves = own.leaves;
+  made.peaked = own.peaked;
+  const std::size_t count = own.leaves.size(), known = own.breaks.size() + 1;
+  auto density = [&](std::size_t l, double low, double high) {
+    double found = own.steps[l * known + own.cell(low)];
+    if (!own.peaked.empty()) found += own.peaked[l].largest(low, high);
+    return std::max(circuit.floor(), found);
+  };
+  while (made.size < f.low.size()) made.size *= 2;
+  made.atoms.resize(f.atom.size() * count);
+  made.ranges.assign(2 * made.size * count, 0.0);
+  for (std::size_t l = 0; l < count; ++l) {
+    for (std::size_t k = 0; k < f.atom.size(); ++k) made.atoms[k * count + l] = density(l, f.atom[k], f.atom[k]);
+    for (std::size_t c = 0; c < f.low.size(); ++c) made.ranges[(made.size + c) * count + l] = density(l, f.low[c], f.high[c]);
+  }
+  for (std::size_t n = made.size - 1; n >= 1; --n)
+    for (std::size_t l = 0; l < count; ++l)
+      made.ranges[n * count + l] = std::max(made.ranges[2 * n * count + l], made.ranges[(2 * n + 1) * count + l]);
+  double largest = 0;
+  for (double value : made.atoms) largest = std::max(largest, value);
+  for (double value : made.ranges) largest = std::max(largest, value);
+  made.scale = largest > 0 ? largest : 1;
+  made.log_scale = log_of(made.scale);
+  for (double& value : made.atoms) value /= made.scale;
+  for (double& value : made.ranges) value /= made.scale;
+  return made;
+}
+
+Likelihood::Sweep Likelihood::sweep() const {
+  Sweep made;
+  made.leaf = fixed_;
+  made.value.resize(circuit_.nodes());
+  made.derivative.resize(circuit_.nodes());
+  std::size_t most = 1;
+  for (const Variable& own : variables_) most = std::max(most, own.leaves.size());
+  made.row.resize(most);
+  return made;
+}
+
+void Likelihood::greatest(const Variable& own, const Box& box, std::size_t j, const Feature& f, double* out) const {
+  const std::size_t count = own.leaves.size();
+  std::fill_n(out, count, 0.0);
+  auto take = [&](const double* values) {
+    for (std::size_t l = 0; l < count; ++l) out[l] = std::max(out[l], values[l]);
+  };
+  box.each_atom(f, [&](std::size_t k) { take(own.atoms.data() + k * count); });
+  const Range& range = box.range[j];
+  if (range.empty()) return;
+  if (range.first == range.last && !own.peaked.empty()) {
+    // Within one cell a parametric density still varies: take it where the numbers still allowed are.
+    const double* cell = own.cell(static_cast<std::size_t>(range.first));
+    const likely::Variable& raw = circuit_.variable(j);
+    const std::size_t place = raw.cell(range.low), known = raw.breaks.size() + 1;
+    for (std::size_t l = 0; l < count; ++l) {
+      const double exact = raw.steps[l * known + place] + own.peaked[l].largest(range.low, range.high);
+      out[l] = std::max(out[l], std::min(cell[l], std::max(circuit_.floor(), exact) / own.scale));
+    }
+    return;
+  }
+  std::size_t low = own.size + static_cast<std::size_t>(range.first), high = own.size + static_cast<std::size_t>(range.last) + 1;
+  for (; low < high; low /= 2, high /= 2) {
+    if (low & 1) take(own.ranges.data() + low++ * count);
+    if (high & 1) take(own.ranges.data() + --high * count);
+  }
+}
+
+void Likelihood::bound(const Box& box, Sweep& sweep) const {
+  sweep.log_scale = fixed_log_scale_;
+  for (std::size_t j = 0; j < variables_.size(); ++j) {
+    const Variable& own = variables_[j];
+    greatest(own, box, j, domain_.features[j], sweep.row.data());
+    for (std::size_t l = 0; l < own.leaves.size(); ++l) sweep.leaf[own.leaves[l]] = sweep.row[l];
+    sweep.log_scale += own.log_scale;
+  }
+  for (std::size_t i = 0; i < circuit_.nodes(); ++i) {
+    const auto children = circuit_.children(i);
+    double found = 1;
+    if (circuit_.kind(i) == 2) {
+      found = sweep.leaf[i];
+    } else if (circuit_.kind(i) == 1) {
+      for (std::int32_t child : children) found *= sweep.value[child];
+    } else {
+      const auto weights = circuit_.weights(i);
+      found = 0;
+      for (std::size_t e = 0; e < children.size(); ++e) {
+        const double term = weights[e] * sweep.value[children[e]];
+        found = approximate_ ? std::max(found, term) : found + term;
+      }
+    }
+    sweep.value[i] = found;
+  }
+  const double root = sweep.value.back();
+  if (root > kTooSmall) {
+    sweep.log_upper = std::log(root) + sweep.log_scale + kSlack;
+    return;
+  }
+  std::vector<double> logs(sweep.leaf.size());
+  for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = log_of(sweep.leaf[i]);
+  circuit_.sweep(logs.data(), approximate_ ? Algebra::kUnder : Algebra::kSum, logs.data());
+  sweep.log_upper = logs.back() + sweep.log_scale + kSlack;
+}
+
+void Likelihood::differentiate(Sweep& sweep) const {
+  std::fill(sweep.derivative.begin(), sweep.derivative.end(), 0.0);
+  sweep.derivative.back() = 1;
+  for (std::size_t i = circuit_.nodes(); i-- > 0;) {
+    const double own = sweep.derivative[i];
+    if (own == 0 || circuit_.kind(i) == 2) continue;
+    const auto children = circuit_.children(i);
+    const auto weights = circuit_.weights(i);
+    for (std::size_t e = 0; e < children.size(); ++e) {
+      double part = own * weights[e];
+      if (circuit_.kind(i) == 1) {
+        part = own;
+        if (sweep.value[children[e]] > kTooSmall) {
+          part *= sweep.value[i] / sweep.value[children[e]];
+        } else {
+          for (std::size_t o = 0; o < children.size(); ++o) part *= o == e ? 1 : sweep.value[children[o]];
+        }
+      }
+      double& sum = sweep.derivative[children[e]];
+      sum = approximate_ ? std::max(sum, part) : sum + part;
+    }
+  }
+}
+
+double Likelihood::combined(const Variable& own, const Sweep& sweep, const double* values) const {
+  double total = 0;
+  for (std::size_t l = 0; l < own.leaves.size(); ++l) {
+    const double term = sweep.derivative[own.leaves[l]] * values[l];
+    total = approximate_ ? std::max(total, term) : total + term;
+  }
+  return total;
+}
+
+double Likelihood::log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const {
+  const Variable& own = variables_[j];
+  return log_of(combined(own, sweep, own.atoms.data() + atom * own.leaves.size())) + sweep.log_scale + kSlack;
+}
+
+double Likelihood::log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const {
+  const Variable& own = variables_[j];
+  return log_of(combined(own, sweep, own.cell(cell))) + sweep.log_scale + kSlack;
+}
+
+// The first (or last) cell in first..last whose bound is at least `least` (scaled, no logarithm); beyond the end if none
+// is. Whole branches of the tree are passed over by their bound.
+std::int32_t Likelihood::first_likely(const Variable& own, const Sweep& sweep, std::int32_t first, std::int32_t last,
+                                      double least, bool from_left) const {
+  const std::size_t count = own.leaves.size();
+  std::vector<std::size_t> waiting{1};
+  std::size_t level = own.size;  // cells below the root
+  std::vector<std::size_t> width{level};
+  while (!waiting.empty()) {
+    const std::size_t node = waiting.back(), cells = width.back();
+    waiting.pop_back();
+    width.pop_back();
+    // the cells below a node: its number without the leading bit, times their count
+    const std::size_t begin = (node - std::bit_floor(node)) * cells, end = begin + cells;
+    if (static_cast<std::int64_t>(end) <= first || static_cast<std::int64_t>(begin) > last) continue;
+    if (combined(own, sweep, own.ranges.data() + node * count) < least) continue;
+    if (cells == 1) return static_cast<std::int32_t>(begin);
+    const std::size_t near = from_left ? 2 * node : 2 * node + 1;
+    waiting.push_back(near ^ 1);
+    waiting.push_back(near);
+    width.push_back(cells / 2);
+    width.push_back(cells / 2);
+  }
+  return from_left ? last + 1 : first - 1;
+}
+
+bool Likelihood::filter(Box& box, const Sweep& sweep, double least) const {
+  if (!(sweep.value.back() > kTooSmall)) return false;
+  const double scaled = std::exp(least - sweep.log_scale - kSlack);
+  bool changed = false;
+  for (std::size_t j = 0; j < variables_.size(); ++j) {
+    const Variable& own = variables_[j];
+    const Feature& f = domain_.features[j];
+    box.each_atom(f, [&](std::size_t k) {
+      if (combined(own, sweep, own.atoms.data() + k * own.leaves.size()) < scaled) {
+        box.drop_atom(f, k);
+        changed = true;
+      }
+    });
+    const Range& range = box.range[j];
+    if (range.empty()) continue;
+    const std::int32_t first = first_likely(own, sweep, range.first, range.last, scaled, true);
+    if (first > range.last) {
+      box.drop_numbers(j);
+      changed = true;
+    } else {
+      changed |= box.keep_cells(domain_, j, first, first_likely(own, sweep, first, range.last, scaled, false));
+    }
+  }
+  return changed;
+}
+
+double Likelihood::exact(const double* row) const {
+  std::vector<double> whole(row, row + domain_.features.size());
+  if (circuit_.variables() > domain_.features.size()) whole.push_back(target_);
+  double found = 0;
+  circuit_.evaluate(whole.data(), 1, approximate_ ? Algebra::kUnder : Algebra::kSum, &found, 1);
+  return found;
+}
+
+}  // namespace likely::search

@@ -1,0 +1,74 @@
+// How likely the rows of a box can be: upper bounds from the circuit, for the box and for every single value of it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "../circuit.hpp"
+#include "domain.hpp"
+
+namespace likely::search {
+
+// One upward sweep with every leaf at its greatest value over the box gives U >= p(x) for every row x of the box; one
+// downward sweep gives the derivatives D of U. A circuit is linear in the leaves of one feature, so
+//   U_j(v) = sum over the leaves of feature j of D_leaf p_leaf(v)
+// bounds all rows of the box with x_j = v. With the max algebra (the paper's approximation) sums are maxima throughout.
+class Likelihood {
+ public:
+  // Rows have the domain's features, then the circuit's target, which is `target` for all of them (NaN: any class).
+  Likelihood(const Circuit& circuit, const Domain& domain, double target, bool approximate);
+
+  // Buffers of one search, so that a box allocates nothing.
+  struct Sweep {
+    std::vector<double> leaf;        // per node: a leaf's greatest value over the box, scaled
+    std::vector<double> value, derivative;
+    std::vector<double> row;         // leaves of one feature
+    double log_scale = 0;
+    double log_upper = 0;
+  };
+  Sweep sweep() const;
+
+  // Fills value and log_upper.
+  void bound(const Box& box, Sweep& sweep) const;
+  // Fills derivative; after bound.
+  void differentiate(Sweep& sweep) const;
+  // log of U_j(v) for an atom, and for a cell of numbers; after differentiate.
+  double log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const;
+  double log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const;
+  // Removes every atom, and every cell at the ends of the range, whose bound is below `least`; true if any was.
+  bool filter(Box& box, const Sweep& sweep, double least) const;
+
+  // The exact log-likelihood of a row of the domain's features.
+  double exact(const double* row) const;
+
+ private:
+  // The leaves of one feature: densities over the largest of all, by atom, and by a tree of ranges of cells. Node n of the
+  // tree has the greatest value of each leaf over its cells; its halves are 2n and 2n + 1, and cell c is node size + c.
+  struct Variable {
+    std::vector<std::int32_t> leaves;
+    std::vector<double> atoms;   // [atom][leaf]
+    std::vector<double> ranges;  // [node][leaf]
+    std::vector<Peaked> peaked;
+    std::size_t size = 1;        // cells, rounded up to a power of two
+    double log_scale = 0;        // log of the largest
+    double scale = 1;
+
+    const double* cell(std::size_t c) const { return ranges.data() + (size + c) * leaves.size(); }
+  };
+
+  Variable variable(const Circuit& circuit, const likely::Variable& own, const Feature& feature) const;
+  void greatest(const Variable& own, const Box& box, std::size_t j, const Feature& f, double* out) const;
+  double combined(const Variable& own, const Sweep& sweep, const double* values) const;
+  std::int32_t first_likely(const Variable& own, const Sweep& sweep, std::int32_t first, std::int32_t last, double least,
+                            bool from_left) const;
+
+  const Circuit& circuit_;
+  const Domain& domain_;
+  double target_;
+  bool approximate_;
+  std::vector<Variable> variables_;
+  std::vector<double> fixed_;  // per node: the scaled value of a leaf of the target
+  double fixed_log_scale_ = 0;
+};
+
+}  // namespace likely::search

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "score.hpp"
+
+namespace likely::search {
+
+namespace {
+constexpr double kInf = std::numeric_limits<double>::infinity();
+}
+
+Network::Network(const Domain& domain, std::vector<double> atoms, std::vector<double> slopes, std::vector<double> intercepts,
+                 std::vector<double> bias, std::vector<Layer> later)
+    : domain_(domain), units_(bias.size()), atoms_(std::move(atoms)), slopes_(std::move(slopes)),
+      intercepts_(std::move(intercepts)), bias_(std::move(bias)), later_(std::move(later)) {}
+
+Relaxation Network::relaxation() const {
+  Relaxation made;
+  const std::size_t features = domain_.features.size();
+  made.slope.resize(features);
+  made.intercept.resize(features);
+  made.most.resize(features);
+  made.atom.resize(domain_.atoms);
+  return made;
+}
+
+// What every hidden layer's units can be before their ReLU, layer by layer.
+struct Network::Work {
+  std::vector<std::vector<double>> low, high;
+};
+
+void Network::first_bounds(const Box& box, std::vector<double>& low, std::vector<double>& high) const {
+  low = bias_;
+  high = bias_;
+  std::vector<double> least(units_), most(units_);
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    std::fill(least.begin(), least.end(), kInf);
+    std::fill(most.begin(), most.end(), -kInf);
+    box.each_atom(f, [&](std::size_t k) {
+      const double* own = atoms_.data() + (f.first_atom + k) * units_;
+      for (std::size_t h = 0; h < units_; ++h) {
+        least[h] = std::min(least[h], own[h]);
+        most[h] = std::max(most[h], own[h]);
+      }
+    });
+    if (const Range& range = box.range[j]; !range.empty()) {
+      const double *slope = slopes_.data() + j * units_, *intercept = intercepts_.data() + j * units_;
+      for (std::size_t h = 0; h < units_; ++h) {
+        const double a = slope[h] * range.low + intercept[h], b = slope[h] * range.high + intercept[h];
+        least[h] = std::min(least[h], std::min(a, b));
+        most[h] = std::max(most[h], std::max(a, b));
+      }
+    }
+    for (std::size_t h = 0; h < units_; ++h) {
+      low[h] += least[h];
+      high[h] += most[h];
+    }
+  }
+}
+
+// An upper bound of coefficient . relu(z_layer) as coefficients of the first layer's z plus the returned constant. An
+// unstable ReLU lies below its chord, and above 0 and z: the coefficient's sign says which of them is needed.
+double Network::pull_back(std::vector<double>& coefficient, std::size_t layer, const Work& work) const {
+  double constant = 0;
+  for (std::size_t at = layer;; --at) {
+    const std::vector<double>&low = work.low[at], &high = work.high[at];
+    for (std::size_t h = 0; h < coefficient.size(); ++h) {
+      double& c = coefficient[h];
+      if (high[h] <= 0) {
+        c = 0;
+      } else if (low[h] < 0) {
+        if (c > 0) {
+          const double slope = high[h] / (high[h] - low[h]);
+          constant -= c * slope * low[h];
+          c *= slope;
+        } else if (high[h] < -low[h]) {
+          c = 0;
+        }
+      }
+    }
+    if (at == 0) return constant;
+    const Layer& own = later_[at - 1];
+    std::vector<double> before(own.inputs, 0.0);
+    for (std::size_t o = 0; o < own.outputs; ++o) {
+      if (coefficient[o] == 0) continue;
+      constant += coefficient[o] * own.bias[o];
+      const double* row = own.weight.data() + o * own.inputs;
+      for (std::size_t i = 0; i < own.inputs; ++i) before[i] += coefficient[o] * row[i];
+    }
+    coefficient = std::move(before);
+  }
+}
+
+// The greatest coefficient . z over the box, z the first layer without its bias.
+double Network::greatest(const Box& box, const std::vector<double>& coefficient) const {
+  auto dot = [&](const double* values) {
+    double total = 0;
+    for (std::size_t h = 0; h < units_; ++h) total += coefficient[h] * values[h];
+    return total;
+  };
+  double total = 0;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    double most = -kInf;
+    box.each_atom(f, [&](std::size_t k) { most = std::max(most, dot(atoms_.data() + (f.first_atom + k) * units_)); });
+    if (const Range& range = box.range[j]; !range.empty()) {
+      const double slope = dot(slopes_.data() + j * units_), intercept = dot(intercepts_.data() + j * units_);
+      most = std::max(most, std::max(slope * range.low, slope * range.high) + intercept);
+    }
+    total += most;
+  }
+  return total;
+}
+
+void Network::spread(const Box& box, const std::vector<double>& coefficient, Relaxation& out) const {
+  auto dot = [&](const double* values) {
+    double total = 0;
+    for (std::size_t h = 0; h < units_; ++h) total += coefficient[h] * values[h];
+    return total;
+  };
+  out.upper = out.constant;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    double most = -kInf;
+    box.each_atom(f, [&](std::size_t k) {
+      const double own = dot(atoms_.data() + (f.first_atom + k) * units_);
+      out.atom[f.first_atom + k] = own;
+      most = std::max(most, own);
+    });
+    if (const Range& range = box.range[j]; !range.empty()) {
+      out.slope[j] = dot(slopes_.data() + j * units_);
+      out.intercept[j] = dot(intercepts_.data() + j * units_);
+      most = std::max(most, std::max(out.number(j, range.low), out.number(j, range.high)));
+    }
+    out.most[j] = most;
+    out.upper += most;
+  }
+}
+
+void Network::relax(const Box& box, const Goal& goal, Relaxation& out) const {
+  auto constant_of = [&](const std::vector<double>& coefficient) {
+    double total = 0;
+    for (std::size_t h = 0; h < units_; ++h) total += coefficient[h] * bias_[h];
+    return total;
+  };
+  if (later_.empty()) {
+    out.constant = constant_of(goal.coefficient);
+    spread(box, goal.coefficient, out);
+    return;
+  }
+  Work work;
+  work.low.resize(later_.size());
+  work.high.resize(later_.size());
+  first_bounds(box, work.low[0], work.high[0]);
+  for (std::size_t at = 1; at < later_.size(); ++at) {
+    const Layer& own = later_[at - 1];
+    work.low[at].resize(own.outputs);
+    work.high[at].resize(own.outputs);
+    for (std::size_t o = 0; o < own.outputs; ++o) {
+      for (const double sign : {1.0, -1.0}) {
+        std::vector<double> coefficient(own.weight.begin() + static_cast<std::ptrdiff_t>(o * own.inputs),
+                                        own.weight.begin() + static_cast<std::ptrdiff_t>((o + 1) * own.inputs));
+        for (double& c : coefficient) c *= sign;
+        const double constant = pull_back(coefficient, at - 1, work);
+        const double bound = constant + constant_of(coefficient) + greatest(box, coefficient) + sign * own.bias[o];
+        (sign > 0 ? work.high : work.low)[at][o] = sign * bound;
+      }
+    }
+  }
+  const Layer& last = later_.back();
+  std::vector<double> coefficient(last.inputs, 0.0);
+  out.constant = 0;
+  for (std::size_t o = 0; o < last.outputs; ++o) {
+    out.constant += goal.coefficient[o] * last.bias[o];
+    for (std::size_t i = 0; i < last.inputs; ++i) coefficient[i] += goal.coefficient[o] * last.weight[o * last.inputs + i];
+  }
+  out.constant += pull_back(coefficient, later_.size() - 1, work);
+  out.constant += constant_of(coefficient);
+  spread(box, coefficient, out);
+}
+
+double Network::exact(const double* row, const Goal& goal) const {
+  std::vector<double> value = bias_;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    const std::int32_t k = f.atom.empty() ? -1 : f.atom_of(row[j]);
+    const double *slope = slopes_.data() + j * units_, *intercept = intercepts_.data() + j * units_;
+    for (std::size_t h = 0; h < units_; ++h)
+      value[h] += k >= 0 ? atoms_[(f.first_atom + static_cast<std::size_t>(k)) * units_ + h] : slope[h] * row[j] + intercept[h];
+  }
+  for (const Layer& own : later_) {
+    for (double& v : value) v = std::max(0.0, v);
+    std::vector<double> next = own.bias;
+    for (std::size_t o = 0; o < own.outputs; ++o)
+      for (std::size_t i = 0; i < own.inputs; ++i) next[o] += own.weight[o * own.inputs + i] * value[i];
+    value = std::move(next);
+  }
+  double total = 0;
+  for (std::size_t o = 0; o < value.size(); ++o) total += goal.coefficient[o] * value[o];
+  return total;
+}
+
+}  // namespace likely::search

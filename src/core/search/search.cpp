@@ -1,0 +1,620 @@
+#include "search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace likely::search {
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr int kMostRounds = 6;       // of narrowing a box, before it is split
+constexpr double kSlack = 1e-9;      // bounds of scores and costs are relaxed by this much, relative to their size
+constexpr double kNarrow = 1e-10;    // an interval of reals narrower than this, relative to its numbers, is one number
+constexpr double kBetweenPolls = 0.03;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double slack_of(double value) { return kSlack * (1 + std::abs(value)); }
+
+bool any_empty(const Domain& domain, const Box& box) {
+  for (std::size_t j = 0; j < domain.features.size(); ++j)
+    if (box.empty(domain, j)) return true;
+  return false;
+}
+
+bool narrow_range(const Range& range) {
+  return range.high - range.low <= kNarrow * std::max({1.0, std::abs(range.low), std::abs(range.high)});
+}
+
+}  // namespace
+
+Search::Search(const Problem& problem, const Limits& limits, Poll poll)
+    : problem_(problem), domain_(problem.domain), limits_(limits), poll_(std::move(poll)), least_dropped_(kInf) {
+  std::size_t most = 1;
+  for (const auto& goals : problem.alternatives) most = std::max(most, goals.size());
+  for (std::size_t g = 0; g < most; ++g) relaxations_.push_back(problem.score->relaxation());
+  duals_.resize(most);
+  if (problem.likelihood) sweep_ = problem.likelihood->sweep();
+}
+
+double Search::seconds() const { return now() - started_; }
+
+Moment Search::moment() const {
+  const double found = result_.solutions.size() < limits_.solutions ? kInf : result_.solutions.back().objective;
+  const double lowest = open_.empty() ? kInf : open_.top().bound;
+  return {seconds(), result_.boxes, found, std::min({lowest, least_dropped_, found})};
+}
+
+Result Search::run(const std::vector<std::vector<double>>& starts) {
+  started_ = now();
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
+    Open root{whole(domain_), -kInf, a, order_++};
+    if (narrow(root)) {
+      if (a == 0) start(starts);
+      try_candidates(root);
+      open_.push(std::move(root));
+    }
+  }
+  double polled = now();
+  bool stopped = false;
+  while (!open_.empty() && !stopped) {
+    if (open_.top().bound >= cutoff()) {
+      least_dropped_ = std::min(least_dropped_, open_.top().bound);
+      open_.pop();
+      continue;
+    }
+    Open next = std::move(const_cast<Open&>(open_.top()));
+    open_.pop();
+    ++result_.boxes;
+    if (narrow(next)) {
+      try_candidates(next);
+      if (!closed(next.box) && next.bound < cutoff() && !covered(next.box, next.bound))
+        branch(std::move(next));
+      else
+        least_dropped_ = closed(next.box) ? least_dropped_ : std::min(least_dropped_, next.bound);
+    }
+    if (now() - polled > kBetweenPolls) {
+      polled = now();
+      result_.trace.push_back(moment());
+      stopped = !poll_(result_.trace.back());
+    }
+    stopped = stopped || result_.boxes >= limits_.boxes || seconds() > limits_.seconds;
+  }
+  const Moment last = moment();
+  result_.trace.push_back(last);
+  result_.found = result_.solutions.empty() ? kInf : result_.solutions.back().objective;
+  result_.proven = open_.empty() && result_.solutions.size() < limits_.solutions ? kInf : last.proven;
+  result_.seconds = last.seconds;
+  result_.status = open_.empty() ? (result_.solutions.empty() ? Status::kInfeasible : Status::kOptimal)
+                                 : (result_.solutions.empty() ? Status::kUnknown : Status::kFeasible);
+  return result_;
+}
+
+// -- narrowing a box --------------------------------------------------------------------------------------------------
+
+bool Search::narrow(Open& open) {
+  bool changed = true;
+  for (int round = 0; changed && round < kMostRounds; ++round) {
+    changed = false;
+    if (!problem_.rules.propagate(domain_, open.box)) return false;
+    const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+    for (std::size_t g = 0; g < goals.size(); ++g)
+      if (!narrow_score(open, g, changed)) return false;
+    if (problem_.likelihood && !narrow_likelihood(open, changed)) return false;
+    if (!narrow_cost(open, changed)) return false;
+  }
+  return true;
+}
+
+bool Search::narrow_score(Open& open, std::size_t g, bool& changed) {
+  const double from = now();
+  const Goal& goal = problem_.alternatives[open.alternative][g];
+  Relaxation& relaxation = relaxations_[g];
+  problem_.score->relax(open.box, goal, relaxation);
+  result_.seconds_score += now() - from;
+  if (relaxation.upper + slack_of(relaxation.upper) < goal.least) return false;
+  drop_low_scores(open.box, relaxation, goal.least, changed);
+  return !any_empty(domain_, open.box);
+}
+
+void Search::drop_low_scores(Box& box, const Relaxation& relaxation, double least, bool& changed) const {
+  const double limit = least - slack_of(relaxation.upper);
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    // What the feature must reach if all others are at their best.
+    const double needed = relaxation.additive ? limit - (relaxation.upper - relaxation.most[j]) : limit;
+    box.each_atom(f, [&](std::size_t k) {
+      if (relaxation.atom[f.first_atom + k] < needed) {
+        box.drop_atom(f, k);
+        changed = true;
+      }
+    });
+    const Range range = box.range[j];
+    if (range.empty()) continue;
+    if (!relaxation.additive) {
+      std::int32_t first = range.first, last = range.last;
+      while (first <= last && relaxation.cell[f.first_cell + static_cast<std::size_t>(first)] < needed) ++first;
+      while (first <= last && relaxation.cell[f.first_cell + static_cast<std::size_t>(last)] < needed) --last;
+      if (first > last) box.drop_numbers(j);
+      changed |= first > last || box.keep_cells(domain_, j, first, last);
+      continue;
+    }
+    const double at_low = relaxation.number(j, range.low), at_high = relaxation.number(j, range.high);
+    if (std::max(at_low, at_high) < needed) {
+      box.drop_numbers(j);
+      changed = true;
+    } else if (std::min(at_low, at_high) < needed) {
+      const double share = (needed - at_low) / (at_high - at_low), edge = range.low + share * (range.high - range.low);
+      const double wider = kSlack * std::max(std::abs(range.low), std::abs(range.high));
+      const bool moved = at_low < at_high ? box.keep_numbers(domain_, j, edge - wider, range.high)
+                                          : box.keep_numbers(domain_, j, range.low, edge + wider);
+      // A sliver less is no reason for another round.
+      const Range& left = box.range[j];
+      changed |= moved && (left.empty() || left.high - left.low < 0.9 * (range.high - range.low));
+    }
+  }
+}
+
+bool Search::narrow_likelihood(Open& open, bool& changed) {
+  const double from = now();
+  const Likelihood& likelihood = *problem_.likelihood;
+  likelihood.bound(open.box, *sweep_);
+  bool possible = sweep_->log_upper >= problem_.delta;
+  if (possible) {
+    likelihood.differentiate(*sweep_);
+    if (problem_.delta > -kInf && likelihood.filter(open.box, *sweep_, problem_.delta)) {
+      changed = true;
+      possible = !any_empty(domain_, open.box);
+    }
+  }
+  result_.seconds_likelihood += now() - from;
+  return possible;
+}
+
+bool Search::narrow_cost(Open& open, bool& changed) {
+  const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+  const double likely_part = problem_.alpha > 0 ? -problem_.alpha * sweep_->log_upper : 0;
+  const double cheapest = cheapest_cost(open.box, cheapest_);
+  open.bound = std::max(open.bound, cheapest + likely_part - slack_of(cheapest));
+  for (std::size_t g = 0; g < goals.size(); ++g) {
+    duals_[g] = relaxations_[g].additive ? lagrangian(open.box, relaxations_[g], goals[g].least) : Dual{cheapest, 0};
+    open.bound = std::max(open.bound, duals_[g].bound + likely_part - slack_of(duals_[g].bound));
+  }
+  if (open.bound >= cutoff()) {
+    least_dropped_ = std::min(least_dropped_, open.bound);
+    return false;
+  }
+  if (cutoff() < kInf)
+    for (std::size_t g = 0; g < goals.size(); ++g) drop_dear(open.box, g, duals_[g], changed);
+  return !any_empty(domain_, open.box);
+}
+
+// The value of feature j with the least cost - multiplier * gain; of equals, the one that gains most.
+Search::Choice Search::best_choice(const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier) const {
+  const Feature& f = domain_.features[j];
+  Choice best{0, 0, 0, kInf};
+  auto consider = [&](double value, double cost, double gain) {
+    const double reduced = cost - multiplier * gain;
+    if (reduced < best.reduced || (reduced == best.reduced && gain > best.gain)) best = {value, cost, gain, reduced};
+  };
+  box.each_atom(f, [&](std::size_t k) {
+    consider(f.atom[k], f.atom_cost[k], relaxation == nullptr ? 0 : relaxation->atom[f.first_atom + k]);
+  });
+  const Range& range = box.range[j];
+  if (range.empty()) return best;
+  const auto first = static_cast<std::size_t>(f.segment[static_cast<std::size_t>(range.first)]);
+  const auto last = static_cast<std::size_t>(f.segment[static_cast<std::size_t>(range.last)]);
+  for (std::size_t s = first; s <= last; ++s) {
+    const Segment& own = f.segments[s];
+    const double low = std::max(own.low, range.low), high = std::min(own.high, range.high);
+    if (low > high) continue;
+    consider(low, own.cost(low), relaxation == nullptr ? 0 : relaxation->number(j, low));
+    if (high > low) consider(high, own.cost(high), relaxation == nullptr ? 0 : relaxation->number(j, high));
+  }
+  return best;
+}
+
+double Search::cheapest_cost(const Box& box, std::vector<double>& row) const {
+  row.resize(domain_.features.size());
+  double total = 0;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Choice choice = best_choice(box, j, nullptr, 0);
+    row[j] = choice.value;
+    total += choice.cost;
+  }
+  return total;
+}
+
+// max over m >= 0 of sum_j min_v [cost_j(v) - m a_j(v)] + m (least - constant): concave and piecewise linear in m. Each
+// evaluation is a line that lies above it; two lines on either side of the top meet above it; go there next.
+Search::Dual Search::lagrangian(const Box& box, const Relaxation& relaxation, double least) const {
+  auto evaluate = [&](double multiplier) {
+    double bound = multiplier * (least - relaxation.constant), gain = relaxation.constant;
+    for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+      const Choice choice = best_choice(box, j, &relaxation, multiplier);
+      bound += choice.reduced;
+      gain += choice.gain;
+    }
+    return std::pair{bound, least - gain};  // value and slope
+  };
+  auto [left_bound, left_slope] = evaluate(0);
+  Dual best{left_bound, 0};
+  if (left_slope <= 0) return best;
+  double left = 0, right = 1e-3, right_bound = 0, right_slope = 1;
+  for (int i = 0; i < 40 && right_slope > 0; ++i) {
+    right *= 4;
+    std::tie(right_bound, right_slope) = evaluate(right);
+    if (right_bound > best.bound) best = {right_bound, right};
+    if (right_slope > 0) {
+      left = right;
+      left_bound = right_bound;
+      left_slope = right_slope;
+    }
+  }
+  for (int i = 0; i < 25 && right_slope <= 0; ++i) {
+    const double meet = (right_bound - left_bound + left_slope * left - right_slope * right) / (left_slope - right_slope);
+    if (!(meet > left && meet < right)) break;
+    const auto [bound, slope] = evaluate(meet);
+    if (bound > best.bound) best = {bound, meet};
+    if (bound >= left_bound + left_slope * (meet - left) - slack_of(bound)) break;
+    if (slope > 0) {
+      left = meet;
+      left_bound = bound;
+      left_slope = slope;
+    } else {
+      right = meet;
+      right_bound = bound;
+      right_slope = slope;
+    }
+  }
+  return best;
+}
+
+// Removes values with which no row of the box can be better than what is known.
+void Search::drop_dear(Box& box, std::size_t g, const Dual& dual, bool& changed) const {
+  const Relaxation& relaxation = relaxations_[g];
+  const Relaxation* gains = relaxation.additive ? &relaxation : nullptr;
+  const double alpha = problem_.alpha, limit = cutoff() + slack_of(dual.bound);
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    const double others = dual.bound - best_choice(box, j, gains, dual.multiplier).reduced;
+    box.each_atom(f, [&](std::size_t k) {
+      double bound = others + f.atom_cost[k] - (gains == nullptr ? 0 : dual.multiplier * relaxation.atom[f.first_atom + k]);
+      if (alpha > 0) bound -= alpha * problem_.likelihood->log_upper_atom(*sweep_, j, k);
+      if (bound > limit) {
+        box.drop_atom(f, k);
+        changed = true;
+      }
+    });
+    const Range range = box.range[j];
+    if (range.empty()) continue;
+    const double fixed = others - (alpha > 0 ? alpha * sweep_->log_upper : 0);
+    auto reduced = [&](const Segment& own, double v) {
+      return fixed + own.cost(v) - (gains == nullptr ? 0 : dual.multiplier * relaxation.number(j, v));
+    };
+    // From either end, up to where the bound of a value comes down to the limit.
+    double low = kInf, high = -kInf;
+    const auto first = static_cast<std::size_t>(f.segment[static_cast<std::size_t>(range.first)]);
+    const auto last = static_cast<std::size_t>(f.segment[static_cast<std::size_t>(range.last)]);
+    for (std::size_t s = first; s <= last; ++s) {
+      const Segment& own = f.segments[s];
+      const double a = std::max(own.low, range.low), b = std::min(own.high, range.high);
+      if (a > b) continue;
+      const double at_a = reduced(own, a), at_b = reduced(own, b);
+      if (std::min(at_a, at_b) > limit) continue;
+      low = std::min(low, at_a <= limit ? a : a + (at_a - limit) / (at_a - at_b) * (b - a));
+      high = std::max(high, at_b <= limit ? b : b - (at_b - limit) / (at_b - at_a) * (b - a));
+    }
+    const double wider = kSlack * std::max({1.0, std::abs(range.low), std::abs(range.high)});
+    if (low > high) {
+      box.drop_numbers(j);
+      changed = true;
+    } else if (box.keep_numbers(domain_, j, low - wider, high + wider)) {
+      const Range& left = box.range[j];
+      changed |= left.empty() || left.high - left.low < 0.9 * (range.high - range.low);
+    }
+  }
+}
+
+// -- rows that may be answers -----------------------------------------------------------------------------------------
+
+bool Search::test(const std::vector<double>& row, std::uint32_t alternative) {
+  ++result_.tested;
+  const double cost = domain_.cost(row.data());
+  if (problem_.alpha == 0 && cost >= cutoff()) return false;
+  if (!problem_.rules.hold(row.data())) return false;
+  for (const Goal& goal : problem_.alternatives[alternative])
+    if (problem_.score->exact(row.data(), goal) < goal.least) return false;
+  double likelihood = 0;
+  if (problem_.likelihood) {
+    likelihood = problem_.likelihood->exact(row.data());
+    if (likelihood < problem_.delta) return false;
+  }
+  keep({row, cost - problem_.alpha * likelihood, cost, likelihood, alternative});
+  return true;
+}
+
+// The cells of a row; or only which features are changed.
+std::vector<std::uint64_t> Search::key(const std::vector<double>& row) const {
+  std::vector<std::uint64_t> found;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    if (limits_.other_features) {
+      found.push_back(row[j] != f.factual);
+    } else {
+      const std::int32_t k = f.atom_of(row[j]);
+      found.push_back(static_cast<std::uint64_t>(k >= 0 ? k : static_cast<std::int32_t>(f.atom.size()) + f.cell_of(row[j])));
+    }
+  }
+  return found;
+}
+
+void Search::keep(Solution solution) {
+  auto own = key(solution.row);
+  auto& known = result_.solutions;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (keys_[i] != own) continue;
+    if (known[i].objective <= solution.objective) return;
+    known.erase(known.begin() + static_cast<std::ptrdiff_t>(i));
+    keys_.erase(keys_.begin() + static_cast<std::ptrdiff_t>(i));
+    break;
+  }
+  std::size_t place = 0;
+  while (place < known.size() && known[place].objective <= solution.objective) ++place;
+  if (place >= limits_.solutions) return;
+  known.insert(known.begin() + static_cast<std::ptrdiff_t>(place), std::move(solution));
+  keys_.insert(keys_.begin() + static_cast<std::ptrdiff_t>(place), std::move(own));
+  if (known.size() > limits_.solutions) {
+    known.pop_back();
+    keys_.pop_back();
+  }
+}
+
+double Search::cutoff() const {
+  if (result_.solutions.size() < limits_.solutions) return kInf;
+  const double worst = result_.solutions.back().objective;
+  return worst - std::max(limits_.absolute_gap, limits_.relative_gap * std::abs(worst));
+}
+
+void Search::try_candidates(const Open& open) {
+  cheapest_cost(open.box, cheapest_);
+  if (!test(cheapest_, open.alternative)) {
+    const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+    for (std::size_t g = 0; g < goals.size(); ++g)
+      if (relaxations_[g].additive) push_over(open, relaxations_[g], goals[g].least);
+  }
+}
+
+// From the cheapest row of the box, the changes that gain most per cost, until the relaxation is content; and then some,
+// since the score itself is less. Each row on the way is tested.
+void Search::push_over(const Open& open, const Relaxation& relaxation, double least) {
+  struct Move {
+    std::size_t feature;
+    double value, gain, cost;
+  };
+  std::vector<Move> moves;
+  std::vector<double> row = cheapest_;
+  double missing = least - relaxation.constant;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Choice now = best_choice(open.box, j, &relaxation, 0), best = best_choice(open.box, j, &relaxation, 1e12);
+    row[j] = now.value;
+    missing -= now.gain;
+    if (best.gain > now.gain) moves.push_back({j, best.value, best.gain - now.gain, best.cost - now.cost});
+  }
+  std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.cost * b.gain < b.cost * a.gain; });
+  int beyond = 0;
+  for (const Move& move : moves) {
+    const Feature& f = domain_.features[move.feature];
+    const double from = row[move.feature];
+    const bool numbers = f.atom_of(from) < 0 && f.atom_of(move.value) < 0;
+    if (numbers && missing > 0 && missing < move.gain) {
+      // Only as far as needed, and a step further each time it was not far enough.
+      for (double share = missing / move.gain; share < 1; share = std::min(1.0, 1.2 * share + 1e-9)) {
+        double v = from + share * (move.value - from);
+        v = move.value > from ? std::min(move.value, f.up_to_grid(v)) : std::max(move.value, f.down_to_grid(v));
+        row[move.feature] = v;
+        if (f.cell_of(v) >= 0 && test(row, open.alternative)) return;
+      }
+    }
+    row[move.feature] = move.value;
+    missing -= move.gain;
+    if (missing <= 0) {
+      if (test(row, open.alternative) || ++beyond > 4) return;
+    }
+  }
+}
+
+// Takes changes back, the dearest first, as long as the row remains an answer.
+void Search::improve(std::vector<double> row, std::uint32_t alternative) {
+  std::vector<std::size_t> order(row.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return domain_.features[a].cost(row[a]) > domain_.features[b].cost(row[b]);
+  });
+  for (const std::size_t j : order) {
+    const Feature& f = domain_.features[j];
+    const double before = row[j];
+    if (std::isnan(f.factual) || before == f.factual || (f.atom_of(f.factual) < 0 && f.cell_of(f.factual) < 0)) continue;
+    row[j] = f.factual;
+    const std::size_t known = result_.solutions.size();
+    const double best = known ? result_.solutions.front().objective : kInf;
+    test(row, alternative);
+    const bool better = !result_.solutions.empty() && result_.solutions.front().objective < best;
+    if (!better) row[j] = before;
+  }
+}
+
+void Search::start(const std::vector<std::vector<double>>& starts) {
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
+    for (const std::vector<double>& row : starts) {
+      bool inside = row.size() == domain_.features.size();
+      for (std::size_t j = 0; inside && j < row.size(); ++j)
+        inside = domain_.features[j].atom_of(row[j]) >= 0 || domain_.features[j].cell_of(row[j]) >= 0;
+      if (inside && test(row, a)) improve(row, a);
+    }
+  }
+  single_changes();
+}
+
+// Every change of one feature, cheap ones first, for each feature until one is an answer.
+void Search::single_changes() {
+  std::vector<double> row;
+  const Box all = whole(domain_);
+  cheapest_cost(all, row);
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const Feature& f = domain_.features[j];
+      const double before = row[j];
+      for (const double value : f.atom) {
+        row[j] = value;
+        test(row, a);
+      }
+      const std::size_t step = std::max<std::size_t>(1, f.low.size() / 64);
+      for (std::size_t c = 0; c < f.low.size(); c += step) {
+        row[j] = f.low[c] > f.factual ? f.low[c] : f.high[c];
+        test(row, a);
+      }
+      row[j] = before;
+    }
+  }
+}
+
+// -- splitting a box --------------------------------------------------------------------------------------------------
+
+bool Search::closed(const Box& box) const {
+  for (std::size_t j = 0; j < domain_.features.size(); ++j)
+    if (!box.single(domain_, j) && !(box.single_cell(domain_, j) && narrow_range(box.range[j]))) return false;
+  return true;
+}
+
+// Whether all rows of a box change the same features, and such an answer is known that is no dearer.
+bool Search::covered(const Box& box, double bound) const {
+  if (!limits_.other_features) return false;
+  std::vector<std::uint64_t> own;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    const std::int32_t atom = f.atom_of(f.factual), cell = atom >= 0 ? -1 : f.cell_of(f.factual);
+    const Range& range = box.range[j];
+    const bool has = atom >= 0 ? box.has_atom(f, static_cast<std::size_t>(atom))
+                               : cell >= range.first && cell <= range.last && range.low <= f.factual && f.factual <= range.high;
+    if (has && !box.single(domain_, j)) return false;
+    own.push_back(!has);
+  }
+  for (std::size_t i = 0; i < keys_.size(); ++i)
+    if (keys_[i] == own && result_.solutions[i].objective <= bound + std::max(limits_.absolute_gap, kSlack)) return true;
+  return false;
+}
+
+std::size_t Search::choose_feature(const Open& open) const {
+  const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+  const std::size_t count = domain_.features.size();
+  std::vector<double> share(count, 0.0), spread(count, 0.0);
+  for (std::size_t g = 0; g < goals.size(); ++g) {
+    const Relaxation& relaxation = relaxations_[g];
+    const bool missed = problem_.score->exact(cheapest_.data(), goals[g]) < goals[g].least;
+    const double room = std::max(relaxation.upper - goals[g].least, 1e-12);
+    for (std::size_t j = 0; j < count; ++j) {
+      const Feature& f = domain_.features[j];
+      const std::int32_t k = f.atom_of(cheapest_[j]);
+      double loss;
+      if (relaxation.additive) {
+        const double own = k >= 0 ? relaxation.atom[f.first_atom + static_cast<std::size_t>(k)] : relaxation.number(j, cheapest_[j]);
+        loss = relaxation.most[j] - own;
+      } else {
+        const std::size_t place = k >= 0 ? 0 : static_cast<std::size_t>(f.cell_of(cheapest_[j]));
+        loss = relaxation.upper - (k >= 0 ? relaxation.atom[f.first_atom + static_cast<std::size_t>(k)] : relaxation.cell[f.first_cell + place]);
+      }
+      if (missed) share[j] += std::min(loss / room, 2.0);
+      spread[j] += loss;
+    }
+  }
+  if (problem_.likelihood) {
+    const double needed = problem_.alpha > 0 ? cheapest_log_likelihood_ : problem_.delta;
+    const double room = std::max(sweep_->log_upper - needed, 1e-9);
+    if (problem_.alpha > 0 || cheapest_log_likelihood_ < problem_.delta) {
+      for (std::size_t j = 0; j < count; ++j) {
+        const Feature& f = domain_.features[j];
+        const std::int32_t k = f.atom_of(cheapest_[j]);
+        const double own = k >= 0 ? problem_.likelihood->log_upper_atom(*sweep_, j, static_cast<std::size_t>(k))
+                                  : problem_.likelihood->log_upper_cell(*sweep_, j, static_cast<std::size_t>(f.cell_of(cheapest_[j])));
+        share[j] += std::min((sweep_->log_upper - own) / room, 2.0);
+      }
+    }
+  }
+  std::size_t best = count;
+  double most = -kInf;
+  for (std::size_t j = 0; j < count; ++j) {
+    if (open.box.single(domain_, j) || (open.box.single_cell(domain_, j) && narrow_range(open.box.range[j]))) continue;
+    const double own = share[j] > 1e-9 ? 1e6 + share[j] : spread[j] > 0 ? 1e3 + std::min(spread[j], 1e3) : 0.0;
+    const double size = open.box.range[j].empty() ? 0 : open.box.range[j].last - open.box.range[j].first;
+    if (own + 1e-6 * size > most) {
+      most = own + 1e-6 * size;
+      best = j;
+    }
+  }
+  return best;
+}
+
+void Search::branch(Open&& open) {
+  cheapest_cost(open.box, cheapest_);
+  cheapest_log_likelihood_ = problem_.likelihood ? problem_.likelihood->exact(cheapest_.data()) : 0;
+  split(open, choose_feature(open));
+}
+
+void Search::add(Box box, const Open& parent) {
+  open_.push({std::move(box), parent.bound, parent.alternative, order_++});
+}
+
+void Search::split(const Open& open, std::size_t j) {
+  const Feature& f = domain_.features[j];
+  const Range& range = open.box.range[j];
+  const std::size_t atoms = open.box.atom_count(f);
+  if (atoms > 0) {
+    // The cheapest atom, or all atoms against the numbers.
+    const std::int32_t k = f.atom_of(cheapest_[j]);
+    Box one = open.box, rest = open.box;
+    if (range.empty() && k >= 0) {
+      one.fix(domain_, j, f.atom[static_cast<std::size_t>(k)]);
+      rest.drop_atom(f, static_cast<std::size_t>(k));
+    } else {
+      one.drop_numbers(j);
+      for (std::size_t w = 0; w < f.words(); ++w) rest.atoms[f.first_word + w] = 0;
+    }
+    add(std::move(rest), open);
+    add(std::move(one), open);
+    return;
+  }
+  if (range.low <= f.factual && f.factual <= range.high && f.cell_of(f.factual) >= 0 && range.first < range.last) {
+    const std::int32_t own = f.cell_of(f.factual);
+    for (const auto& [first, last] : {std::pair{range.first, own - 1}, std::pair{own + 1, range.last}, std::pair{own, own}}) {
+      if (first > last) continue;
+      Box part = open.box;
+      part.keep_cells(domain_, j, first, last);
+      if (!part.range[j].empty()) add(std::move(part), open);
+    }
+    return;
+  }
+  Box left = open.box, right = open.box;
+  const double middle = 0.5 * range.low + 0.5 * range.high;
+  if (range.first < range.last) {
+    std::int32_t cut = static_cast<std::int32_t>(std::upper_bound(f.low.begin(), f.low.end(), middle) - f.low.begin()) - 1;
+    cut = std::clamp(cut, range.first, range.last - 1);
+    left.keep_cells(domain_, j, range.first, cut);
+    right.keep_cells(domain_, j, cut + 1, range.last);
+  } else {
+    const double cut = std::min(f.down_to_grid(middle), f.grid > 0 ? range.high - f.grid : std::nextafter(range.high, -kInf));
+    left.keep_numbers(domain_, j, range.low, cut);
+    right.keep_numbers(domain_, j, f.grid > 0 ? cut + f.grid : std::nextafter(cut, kInf), range.high);
+  }
+  const bool cheap_left = cheapest_[j] <= middle;
+  for (Box* part : {cheap_left ? &right : &left, cheap_left ? &left : &right})
+    if (!part->range[j].empty()) add(std::move(*part), open);
+}
+
+}  // namespace likely::search

@@ -1,0 +1,135 @@
+// Branch and bound over boxes: the cheapest rows that reach a goal, are likely enough and keep the rules - with a proof.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "domain.hpp"
+#include "likelihood.hpp"
+#include "rules.hpp"
+#include "score.hpp"
+
+namespace likely::search {
+
+// Minimise cost(x) - alpha log p(x) over rows x of the domain that keep the rules, with log p(x) >= delta, and all goals
+// of at least one alternative.
+struct Problem {
+  Domain domain;
+  std::unique_ptr<Score> score;
+  std::vector<std::vector<Goal>> alternatives;
+  std::unique_ptr<Likelihood> likelihood;  // none: every row is likely enough
+  double delta;                            // -inf: no threshold
+  double alpha = 0;
+  Rules rules;
+};
+
+struct Limits {
+  double seconds;
+  std::uint64_t boxes;
+  double absolute_gap, relative_gap;
+  std::size_t solutions = 1;       // how many of the cheapest, each in other cells
+  bool other_features = false;     // each with another set of changed features
+};
+
+struct Solution {
+  std::vector<double> row;
+  double objective, cost, log_likelihood;
+  std::uint32_t alternative;
+};
+
+enum class Status { kOptimal, kFeasible, kInfeasible, kUnknown };
+
+struct Moment {  // of the trace
+  double seconds;
+  std::uint64_t boxes;
+  double found, proven;
+};
+
+struct Result {
+  Status status = Status::kUnknown;
+  std::vector<Solution> solutions;  // the best first
+  double found, proven;             // the last wanted solution's objective, and what no other can be below
+  std::uint64_t boxes = 0, tested = 0;
+  double seconds = 0, seconds_score = 0, seconds_likelihood = 0;
+  std::vector<Moment> trace;
+};
+
+// Called now and then; false ends the search.
+using Poll = std::function<bool(const Moment&)>;
+
+class Search {
+ public:
+  Search(const Problem& problem, const Limits& limits, Poll poll);
+  Result run(const std::vector<std::vector<double>>& starts);
+
+ private:
+  struct Open {
+    Box box;
+    double bound;
+    std::uint32_t alternative;
+    std::uint64_t order;
+  };
+  struct Later {
+    bool operator()(const Open& a, const Open& b) const { return a.bound != b.bound ? a.bound > b.bound : a.order < b.order; }
+  };
+  // One value of a feature, with what it costs and adds to a relaxation.
+  struct Choice {
+    double value, cost, gain, reduced;
+  };
+  struct Dual {
+    double bound, multiplier;
+  };
+
+  bool narrow(Open& open);
+  bool narrow_score(Open& open, std::size_t goal, bool& changed);
+  bool narrow_likelihood(Open& open, bool& changed);
+  bool narrow_cost(Open& open, bool& changed);
+  void drop_low_scores(Box& box, const Relaxation& relaxation, double least, bool& changed) const;
+  void drop_dear(Box& box, std::size_t goal, const Dual& dual, bool& changed) const;
+
+  Choice best_choice(const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier) const;
+  Dual lagrangian(const Box& box, const Relaxation& relaxation, double least) const;
+  double cheapest_cost(const Box& box, std::vector<double>& row) const;
+
+  void try_candidates(const Open& open);
+  void push_over(const Open& open, const Relaxation& relaxation, double least);
+  bool test(const std::vector<double>& row, std::uint32_t alternative);
+  void improve(std::vector<double> row, std::uint32_t alternative);
+  void start(const std::vector<std::vector<double>>& starts);
+  void single_changes();
+
+  void branch(Open&& open);
+  std::size_t choose_feature(const Open& open) const;
+  void split(const Open& open, std::size_t j);
+  void add(Box box, const Open& parent);
+  bool closed(const Box& box) const;
+
+  double cutoff() const;
+  void keep(Solution solution);
+  bool covered(const Box& box, double bound) const;
+  std::vector<std::uint64_t> key(const std::vector<double>& row) const;
+  Moment moment() const;
+  double seconds() const;
+
+  const Problem& problem_;
+  const Domain& domain_;
+  Limits limits_;
+  Poll poll_;
+  std::priority_queue<Open, std::vector<Open>, Later> open_;
+  std::vector<Relaxation> relaxations_;  // per goal of the alternative at hand
+  std::vector<Dual> duals_;
+  std::optional<Likelihood::Sweep> sweep_;
+  std::vector<double> cheapest_;  // the cheapest row of the box at hand
+  double cheapest_log_likelihood_ = 0;
+  Result result_;
+  std::vector<std::vector<std::uint64_t>> keys_;
+  double least_dropped_;
+  std::uint64_t order_ = 0;
+  double started_ = 0;
+};
+
+}  // namespace likely::search

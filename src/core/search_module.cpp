@@ -1,0 +1,185 @@
+// The Python face of the exact engine: a problem is put together part by part, and solved.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "arrays.hpp"
+#include "search/search.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace likely {
+
+namespace {
+
+using search::Problem;
+using Region = std::vector<std::pair<double, double>>;
+
+void add_feature(Problem& problem, Array1<double> atom, Array1<double> atom_cost, Array1<double> low, Array1<double> high, Rows segments,
+                 Array1<std::int32_t> segment, double grid, double factual) {
+  if (atom.shape(0) != atom_cost.shape(0) || low.shape(0) != high.shape(0) || segment.shape(0) != low.shape(0) || segments.shape(1) != 4)
+    throw std::invalid_argument("a feature needs a cost per atom, two ends and a segment per cell, four numbers per segment");
+  search::Feature made;
+  made.atom = to_vector<double>(atom);
+  made.atom_cost = to_vector<double>(atom_cost);
+  made.low = to_vector<double>(low);
+  made.high = to_vector<double>(high);
+  made.segment = to_vector<std::int32_t>(segment);
+  for (std::size_t s = 0; s < segments.shape(0); ++s) {
+    const double* own = segments.data() + 4 * s;
+    made.segments.push_back({own[0], own[1], own[2], own[3]});
+  }
+  for (std::int32_t own : made.segment)
+    if (own < 0 || static_cast<std::size_t>(own) >= made.segments.size()) throw std::invalid_argument("a cell without a segment");
+  made.grid = grid;
+  made.factual = factual;
+  problem.domain.features.push_back(std::move(made));
+  problem.domain.finish();
+}
+
+void set_network(Problem& problem, Rows atoms, Rows slopes, Rows intercepts, Array1<double> bias,
+                 const std::vector<std::pair<Rows, Array1<double>>>& later) {
+  const std::size_t units = bias.shape(0);
+  if (atoms.shape(0) != problem.domain.atoms || slopes.shape(0) != problem.domain.features.size() ||
+      intercepts.shape(0) != slopes.shape(0) || (atoms.shape(0) > 0 && atoms.shape(1) != units) || slopes.shape(1) != units)
+    throw std::invalid_argument("a network needs what every atom, and every feature's numbers, add to each unit");
+  std::vector<search::Network::Layer> layers;
+  std::size_t width = units;
+  for (const auto& [weight, own] : later) {
+    if (weight.shape(1) != width || weight.shape(0) != own.shape(0)) throw std::invalid_argument("layers that do not fit");
+    layers.push_back({width, weight.shape(0), {weight.data(), weight.data() + weight.size()}, to_vector<double>(own)});
+    width = weight.shape(0);
+  }
+  problem.score = std::make_unique<search::Network>(
+      problem.domain, std::vector<double>(atoms.data(), atoms.data() + atoms.size()),
+      std::vector<double>(slopes.data(), slopes.data() + slopes.size()),
+      std::vector<double>(intercepts.data(), intercepts.data() + intercepts.size()), to_vector<double>(bias), std::move(layers));
+}
+
+void set_forest(Problem& problem, Array1<std::uint8_t> nodes, Array1<std::int32_t> roots, Array1<std::int32_t> output_of,
+                Array1<double> values, Array1<double> base, double divisor) {
+  std::vector<Node> parsed(nodes.shape(0) / sizeof(Node));
+  std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(Node));
+  problem.score = std::make_unique<search::Forest>(problem.domain, std::move(parsed), to_vector<std::int32_t>(roots),
+                                                   to_vector<std::int32_t>(output_of), to_vector<double>(values),
+                                                   to_vector<double>(base), divisor);
+}
+
+void add_alternative(Problem& problem, Rows coefficients, Array1<double> least) {
+  std::vector<search::Goal> goals;
+  for (std::size_t g = 0; g < coefficients.shape(0); ++g) {
+    const double* own = coefficients.data() + g * coefficients.shape(1);
+    goals.push_back({{own, own + coefficients.shape(1)}, least.data()[g]});
+  }
+  problem.alternatives.push_back(std::move(goals));
+}
+
+void set_circuit(Problem& problem, const Circuit& circuit, double target, bool approximate, double delta, double alpha) {
+  if (circuit.variables() != problem.domain.features.size() && circuit.variables() != problem.domain.features.size() + 1)
+    throw std::invalid_argument("the circuit must have the domain's features, and at most a target besides");
+  problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, target, approximate);
+  problem.delta = delta;
+  problem.alpha = alpha;
+}
+
+std::vector<search::Literal> literals_of(const Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {
+  std::vector<search::Literal> made;
+  for (const auto& [feature, region] : literals) {
+    if (feature >= problem.domain.features.size()) throw std::out_of_range("a rule about a feature that is not there");
+    made.emplace_back(problem.domain, feature, region);
+  }
+  return made;
+}
+
+const char* status_name(search::Status status) {
+  switch (status) {
+    case search::Status::kOptimal: return "optimal";
+    case search::Status::kFeasible: return "feasible";
+    case search::Status::kInfeasible: return "infeasible";
+    default: return "unknown";
+  }
+}
+
+nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, double absolute_gap, double relative_gap,
+               std::size_t solutions, bool other_features, Rows starts, nb::object callback) {
+  if (!problem.score || problem.alternatives.empty()) throw std::invalid_argument("a problem needs a score and a goal");
+  std::vector<std::vector<double>> rows;
+  for (std::size_t r = 0; r < starts.shape(0); ++r)
+    rows.emplace_back(starts.data() + r * starts.shape(1), starts.data() + (r + 1) * starts.shape(1));
+  bool interrupted = false;
+  search::Poll poll = [&](const search::Moment& moment) {
+    nb::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) {
+      PyErr_Clear();
+      interrupted = true;
+      return false;
+    }
+    if (callback.is_none()) return true;
+    return nb::cast<bool>(callback(moment.seconds, moment.boxes, moment.found, moment.proven));
+  };
+  search::Result result;
+  {
+    nb::gil_scoped_release free;
+    search::Search engine(problem, {seconds, boxes, absolute_gap, relative_gap, solutions, other_features}, poll);
+    result = engine.run(rows);
+  }
+  nb::list found;
+  for (const search::Solution& own : result.solutions)
+    found.append(nb::make_tuple(own.row, own.objective, own.cost, own.log_likelihood, own.alternative));
+  nb::list trace;
+  for (const search::Moment& own : result.trace) trace.append(nb::make_tuple(own.seconds, own.boxes, own.found, own.proven));
+  nb::dict out;
+  out["status"] = status_name(result.status);
+  out["solutions"] = found;
+  out["found"] = result.found;
+  out["proven"] = result.proven;
+  out["boxes"] = result.boxes;
+  out["tested"] = result.tested;
+  out["seconds"] = result.seconds;
+  out["seconds_score"] = result.seconds_score;
+  out["seconds_likelihood"] = result.seconds_likelihood;
+  out["trace"] = trace;
+  out["interrupted"] = interrupted;
+  return out;
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+  nb::class_<Problem>(m, "Problem")
+      .def("__init__", [](Problem* self) {
+        new (self) Problem();
+        self->delta = -INFINITY;
+      })
+      .def("add_feature", &add_feature, "atom"_a, "atom_cost"_a, "low"_a, "high"_a, "segments"_a, "segment"_a, "grid"_a, "factual"_a)
+      .def("set_network", &set_network, "atoms"_a, "slopes"_a, "intercepts"_a, "bias"_a, "later"_a)
+      .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
+      .def("add_alternative", &add_alternative, "coefficients"_a, "least"_a)
+      .def("set_circuit", &set_circuit, "circuit"_a, "target"_a, "approximate"_a, "delta"_a, "alpha"_a, nb::keep_alive<1, 2>())
+      .def("add_clause",
+           [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {
+             problem.rules.clauses.push_back({literals_of(problem, literals)});
+           },
+           "literals"_a)
+      .def("add_at_most",
+           [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals, std::size_t count) {
+             problem.rules.at_most.push_back({literals_of(problem, literals), count});
+           },
+           "literals"_a, "count"_a)
+      .def("add_linear",
+           [](Problem& problem, const std::vector<std::size_t>& features, const std::vector<double>& coefficients, double upper) {
+             problem.rules.linear.push_back({features, coefficients, upper});
+           },
+           "features"_a, "coefficients"_a, "upper"_a)
+      .def("solve", &solve, "seconds"_a, "boxes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a, "starts"_a,
+           "callback"_a.none());
+}
+
+}  // namespace likely

@@ -1,0 +1,23 @@
+"""What is asked of an engine and what it answers: the contract of `likely.search` and `likely.mio`."""
+
+from likely.problem.goal import SCORE_MARGIN, Alternative, Goal, between, not_class, to_class
+from likely.problem.problem import Limits, Plausibility, Problem
+from likely.problem.result import Bounds, Moment, Result, Solution, Statistics, Status
+
+__all__ = [
+    "SCORE_MARGIN",
+    "Alternative",
+    "Bounds",
+    "Goal",
+    "Limits",
+    "Moment",
+    "Plausibility",
+    "Problem",
+    "Result",
+    "Solution",
+    "Statistics",
+    "Status",
+    "between",
+    "not_class",
+    "to_class",
+]

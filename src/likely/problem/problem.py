@@ -1,0 +1,84 @@
+"""`Problem`: one question to an engine, as plain data; `Limits`: how hard to try."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from likely.circuit import Circuit
+from likely.errors import ProblemError
+from likely.predictor import Form
+from likely.problem.goal import Goal
+from likely.schema import Schema
+from likely.schema.values import Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Plausibility:
+    """How likely an answer must be: log p >= `least`, and - `weight` * log p in the objective.
+
+    p is the circuit's density of the row together with its new class, where the circuit has one; `offset` is added to its
+    logarithm (minus the log-probability of what is given makes a conditional of it). With `approximate`, sums of the
+    circuit are maxima, as in the paper's programme.
+    """
+
+    circuit: Circuit
+    least: float = -math.inf
+    weight: float = 0.0
+    offset: float = 0.0
+    approximate: bool = False
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.least) or not 0 <= self.weight < math.inf:
+            raise ProblemError(
+                "Plausibility", "have a threshold and a weight of at least 0", (self.least, self.weight), "give finite numbers"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Minimise cost(x) - weight * log p(x) over rows x that keep the schema, reach the goal and are plausible.
+
+    `schema` holds the factual in its domains (`schema.widened(factual)`); an unknown value of the factual is NaN.
+    """
+
+    schema: Schema
+    factual: Numbers
+    form: Form
+    goal: Goal
+    plausibility: Plausibility | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factual", np.asarray(self.factual, dtype=np.float64))
+        if self.factual.shape != (len(self.schema),):
+            raise ProblemError("A factual", f"have {len(self.schema)} values", self.factual.shape, "use schema.encode_row(row)")
+        for feature, number in zip(self.schema.features, self.factual, strict=True):
+            if not np.isnan(number) and not feature.region.contains(np.array([number]))[0]:
+                raise ProblemError(
+                    f"The factual's {feature.name!r}", f"lie within {feature.describe()}", feature.show(number),
+                    "use schema.widened(factual)", feature=feature.name,
+                )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: seconds, boxes (or nodes), a gap between what is found and what is proven; and how many answers.
+
+    With `solutions` > 1 the answers differ in at least one value (of a real feature: in the cell of the circuit, the trees
+    and the rules that it lies in); with `other_features` each changes another set of features.
+    """
+
+    seconds: float = 60.0
+    boxes: int = 10_000_000
+    absolute_gap: float = 1e-6
+    relative_gap: float = 0.0
+    solutions: int = 1
+    other_features: bool = False
+
+    def __post_init__(self) -> None:
+        if not (self.seconds > 0 and self.boxes > 0 and self.solutions > 0):
+            raise ProblemError("Limits", "be positive", (self.seconds, self.boxes, self.solutions), "leave them out")
+        if not (self.absolute_gap >= 0 and self.relative_gap >= 0):
+            raise ProblemError("Gaps", "not be negative", (self.absolute_gap, self.relative_gap), "0 is the strictest")

@@ -1,0 +1,70 @@
+"""`Result`: what an engine found, and how strong the claim is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from likely.schema.values import Numbers
+
+#: optimal: proved, within the gap. feasible: answers, but a limit came first. infeasible: proved that no row exists.
+#: unknown: a limit came first, and nothing was found.
+Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The objective of the last answer asked for, and what no row that is not among the answers can be below."""
+
+    found: float
+    proven: float
+
+    @property
+    def gap(self) -> float:
+        """How much better an answer could still be."""
+        return max(0.0, self.found - self.proven)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """One row, as doubles, with its objective and the parts of it; `number` is the class that its goal asked for."""
+
+    row: Numbers
+    objective: float
+    cost: float
+    log_likelihood: float
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A point of the trace."""
+
+    seconds: float
+    boxes: int
+    found: float
+    proven: float
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What it took."""
+
+    boxes: int = 0
+    tested: int = 0
+    seconds: float = 0.0
+    seconds_score: float = 0.0
+    seconds_likelihood: float = 0.0
+    trace: tuple[Moment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """An engine's answer: the best solution first."""
+
+    status: Status
+    solutions: tuple[Solution, ...]
+    bounds: Bounds
+    statistics: Statistics = field(default_factory=Statistics)
+    #: Whether Ctrl-C ended it.
+    interrupted: bool = False

@@ -1,0 +1,5 @@
+"""The exact engine: a problem's cheapest rows under the exact likelihood, certified."""
+
+from likely.search.solve import solve
+
+__all__ = ["solve"]

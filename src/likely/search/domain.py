@@ -1,0 +1,106 @@
+"""The finest partition of a problem's features: cells on which circuit, trees and rules are constant and costs linear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely.circuit.measure import steps_below
+from likely.predictor import TreeEnsemble
+from likely.problem import Problem
+from likely.schema import Feature
+from likely.schema.costs import Cost, MixedCost
+from likely.schema.region import Region
+from likely.schema.rules import AtMost, Clause, Rule
+from likely.schema.values import LARGEST, Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureCells:
+    """One feature as the core knows it (`src/core/search/domain.hpp`)."""
+
+    atom: Numbers
+    atom_cost: Numbers
+    low: Numbers
+    high: Numbers
+    segments: Numbers  # low, high, cost at low, cost at high
+    segment: NDArray[np.int32]  # of each cell
+    grid: float
+
+
+def starts_of(problem: Problem, rules: Iterable[Rule]) -> list[Numbers]:
+    """Per feature the doubles at which something begins to differ, for any part of the problem that is not the factual's."""
+    found: list[list[Numbers]] = [[] for _ in problem.schema.features]
+    if problem.plausibility is not None:
+        for j in range(len(found)):
+            found[j].append(problem.plausibility.circuit.cells[j].breaks)
+    if isinstance(problem.form, TreeEnsemble):
+        nodes = problem.form.nodes
+        for j in range(len(found)):
+            own = nodes[nodes["feature"] == j]
+            found[j] += [own["low"], np.nextafter(own["high"], np.inf)]
+    for rule in rules:
+        if isinstance(rule, (Clause, AtMost)):
+            for j, region in rule.literals:
+                found[j].append(_starts(region))
+    return [np.unique(np.concatenate([np.empty(0), *own])) for own in found]
+
+
+def _starts(region: Region) -> Numbers:
+    ends = np.array(region.intervals, dtype=np.float64).reshape(-1, 2)
+    return np.concatenate([ends[:, 0], np.nextafter(ends[:, 1], np.inf)])
+
+
+def feature_cells(feature: Feature, cost: Cost, factual: float, starts: Numbers) -> FeatureCells:
+    """The atoms and cells of one feature."""
+    grid = getattr(feature, "grid", None) or 0.0
+    atoms = np.array([feature.atom_number(k) for k in range(len(feature.atoms))])
+    numbers = feature.region & Region.between(-LARGEST, LARGEST) if feature.numeric else Region(())
+    kinks = _kinks(feature, cost, factual)
+    low, high = _cut(numbers, np.unique(np.concatenate([starts, kinks])), grid)
+    segments, segment = _segments(feature, cost, factual, low, high, kinks)
+    prices = cost.price(feature, factual, atoms) if len(atoms) else np.empty(0)
+    return FeatureCells(atoms, prices, low, high, segments, segment, grid)
+
+
+def _kinks(feature: Feature, cost: Cost, factual: float) -> Numbers:
+    """Where another piece of the cost begins. The factual is a piece of its own: a fee is due on either side of it."""
+    found = [] if np.isnan(factual) else [factual, np.nextafter(factual, np.inf)]
+    if isinstance(cost, MixedCost):
+        found.append(cost.anchor)
+    return np.array(found)
+
+
+def _cut(numbers: Region, starts: Numbers, grid: float) -> tuple[Numbers, Numbers]:
+    """Closed cells between the starts; with a grid, from grid point to grid point, and none without one."""
+    lows, highs = [np.empty(0)], [np.empty(0)]
+    for low, high in numbers.intervals:
+        inner = starts[(starts > low) & (starts <= high)]
+        lows.append(np.concatenate([[low], inner]))
+        highs.append(np.concatenate([np.nextafter(inner, -np.inf), [high]]))
+    low_ends, high_ends = np.concatenate(lows), np.concatenate(highs)
+    if grid:
+        first = steps_below(low_ends, grid) * grid
+        last = (steps_below(np.nextafter(high_ends, np.inf), grid) - 1) * grid
+        held = first <= last
+        low_ends, high_ends = np.maximum(first, low_ends)[held], np.minimum(last, high_ends)[held]
+    return low_ends, high_ends
+
+
+def _segments(
+    feature: Feature, cost: Cost, factual: float, low: Numbers, high: Numbers, kinks: Numbers
+) -> tuple[Numbers, NDArray[np.int32]]:
+    """Runs of cells with one linear cost."""
+    if not len(low):
+        return np.empty((0, 4)), np.empty(0, dtype=np.int32)
+    piece = np.searchsorted(np.sort(kinks), low, side="right")
+    new = np.append(True, piece[1:] != piece[:-1])
+    segment = np.cumsum(new).astype(np.int32) - 1
+    first = np.flatnonzero(new)
+    last = np.append(first[1:] - 1, len(low) - 1)
+    ends = np.stack([low[first], high[last]])
+    prices = np.stack([cost.price(feature, factual, own) for own in ends])
+    return np.ascontiguousarray(np.concatenate([ends, prices]).T), segment
