@@ -508,7 +508,8 @@ def histograms(draw: st.DrawFn, feature: Any, variable: int, *, normalised: bool
         breaks = sorted({0.0, float(len(feature.atoms)), *(b for b in breaks if 0 < b < len(feature.atoms))})
     widths = [float(width_of(feature, low, high)) for low, high in pairwise(breaks)]
     if not normalised:
-        return Histogram(variable, breaks, draw(st.lists(st.floats(0, 5), min_size=len(widths), max_size=len(widths))))
+        found = st.one_of(st.just(0.0), st.floats(1e-6, 5))
+        return Histogram(variable, breaks, draw(st.lists(found, min_size=len(widths), max_size=len(widths))))
     able = [i for i, width in enumerate(widths) if width > 0]
     shares = dict(zip(able, draw(simplexes(len(able))), strict=True))
     return Histogram(variable, breaks, [shares.get(i, 0.0) / width if width > 0 else 0.0 for i, width in enumerate(widths)])

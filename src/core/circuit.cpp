@@ -117,6 +117,14 @@ void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t>
       made.log_density[l * width + c] = log_of(density);
     }
   }
+  made.by_cell.resize(known * count);
+  for (std::size_t c = 0; c < known; ++c)
+    for (std::size_t l = 0; l < count; ++l) {
+      made.by_cell[c * count + l] = std::max(floor_, steps[l * known + c]);
+      made.largest = std::max(made.largest, made.by_cell[c * count + l]);
+    }
+  if (made.largest > 0)
+    for (double& density : made.by_cell) density /= made.largest;
   made.regular = !breaks.empty();
   for (std::size_t c = 1; c < breaks.size(); ++c) made.regular = made.regular && breaks[c] == breaks[0] + static_cast<double>(c);
   if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family != 0; })) made.peaked = std::move(peaked);
@@ -251,6 +259,32 @@ void Circuit::evaluate(const double* rows, std::size_t count, Algebra algebra, d
       finish_block(piece, algebra, block, out + r);
     }
   });
+}
+
+double Circuit::evaluate_row(const double* row, Algebra algebra, std::vector<double>& value) const {
+  value.resize(kind_.size());
+  double log_scale = 0;
+  bool plain = algebra != Algebra::kOver;
+  for (std::size_t j = 0; j < variables_.size() && plain; ++j) {
+    const Variable& variable = variables_[j];
+    plain = variable.peaked.empty();
+    const std::size_t width = variable.cells(), cell = variable.cell(row[j]);
+    log_scale += variable.log_scale[cell];
+    for (std::size_t l = 0; l < variable.leaves.size(); ++l) value[variable.leaves[l]] = variable.scaled[l * width + cell];
+  }
+  for (std::size_t i = 0; i < kind_.size() && plain; ++i) {
+    if (kind_[i] == 2) continue;
+    double total = kind_[i] == 1 ? 1 : 0;
+    for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
+      const double in = value[child_[e]];
+      total = kind_[i] == 1 ? total * in : algebra == Algebra::kSum ? total + weight_[e] * in : std::max(total, weight_[e] * in);
+    }
+    value[i] = total;
+  }
+  if (plain && value.back() > kTooSmall) return std::log(value.back()) + log_scale;
+  leaf_logs(row, value.data());
+  sweep(value.data(), algebra, value.data());
+  return value.back();
 }
 
 void Circuit::sweep(const double* leaf_log, Algebra algebra, double* value) const {

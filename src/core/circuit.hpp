@@ -35,6 +35,10 @@ struct Variable {
   std::vector<double> scaled;
   std::vector<double> log_scale;
   std::vector<double> log_density;
+
+  // The same cell by cell, all over the largest density of any leaf in any cell: what bounds over boxes are made of.
+  std::vector<double> by_cell;  // [cell][leaf], with floor; steps only
+  double largest = 0;
   bool regular = false;  // breaks are b, b + 1, b + 2, ...
 
   std::size_t cells() const { return breaks.size() + 2; }  // with the one of an unknown value
@@ -63,6 +67,8 @@ class Circuit {
 
   // out[r] = the logarithm of the root's value at row r; a NaN is any value.
   void evaluate(const double* rows, std::size_t count, Algebra algebra, double* out, std::size_t threads) const;
+  // The same for a single row; `value` is room for a number per node.
+  double evaluate_row(const double* row, Algebra algebra, std::vector<double>& value) const;
 
   // Expectation step: for every row, the posterior probability of every edge of a sum and of every leaf, summed over
   // rows with their weights: edge[e], and leaf[offset(variable) + leaf * cells + cell]. out[r] is the log-likelihood.

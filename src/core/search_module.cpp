@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -81,10 +82,11 @@ void add_alternative(Problem& problem, Rows coefficients, Array1<double> least) 
   problem.alternatives.push_back(std::move(goals));
 }
 
-void set_circuit(Problem& problem, const Circuit& circuit, double target, bool approximate, double delta, double alpha) {
+void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> targets, bool approximate, double delta, double alpha) {
   if (circuit.variables() != problem.domain.features.size() && circuit.variables() != problem.domain.features.size() + 1)
     throw std::invalid_argument("the circuit must have the domain's features, and at most a target besides");
-  problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, target, approximate);
+  if (targets.shape(0) != problem.alternatives.size()) throw std::invalid_argument("there must be a target per alternative");
+  problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets), approximate);
   problem.delta = delta;
   problem.alpha = alpha;
 }
@@ -150,6 +152,33 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, doub
   return out;
 }
 
+// One box, narrowed as the search does it, with an incumbent's objective to beat: whether a row may be left, a lower
+// bound of the objective, and per feature the atoms and the range of numbers that are left. For tests.
+nb::tuple narrowed(const Problem& problem, const std::vector<std::vector<std::size_t>>& atoms, Rows ranges, std::uint32_t alternative,
+                   double incumbent) {
+  search::Box box = search::whole(problem.domain);
+  for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
+    const search::Feature& f = problem.domain.features[j];
+    for (std::size_t k = 0; k < f.atom.size(); ++k)
+      if (std::find(atoms[j].begin(), atoms[j].end(), k) == atoms[j].end()) box.drop_atom(f, k);
+    const double low = ranges.data()[2 * j], high = ranges.data()[2 * j + 1];
+    if (low <= high)
+      box.keep_numbers(problem.domain, j, low, high);
+    else
+      box.drop_numbers(j);
+  }
+  search::Search engine(problem, {1e9, 1, 0, 0, 1, false}, [](const search::Moment&) { return true; });
+  const auto [possible, bound] = engine.narrow_box(box, alternative, incumbent);
+  nb::list left;
+  for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
+    std::vector<std::size_t> kept;
+    box.each_atom(problem.domain.features[j], [&](std::size_t k) { kept.push_back(k); });
+    const search::Range& range = box.range[j];
+    left.append(nb::make_tuple(kept, range.empty() ? 1.0 : range.low, range.empty() ? 0.0 : range.high));
+  }
+  return nb::make_tuple(possible, bound, left);
+}
+
 }  // namespace
 
 void bind_search(nb::module_& m) {
@@ -162,7 +191,7 @@ void bind_search(nb::module_& m) {
       .def("set_network", &set_network, "atoms"_a, "slopes"_a, "intercepts"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
       .def("add_alternative", &add_alternative, "coefficients"_a, "least"_a)
-      .def("set_circuit", &set_circuit, "circuit"_a, "target"_a, "approximate"_a, "delta"_a, "alpha"_a, nb::keep_alive<1, 2>())
+      .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "approximate"_a, "delta"_a, "alpha"_a, nb::keep_alive<1, 2>())
       .def("add_clause",
            [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {
              problem.rules.clauses.push_back({literals_of(problem, literals)});
@@ -178,6 +207,7 @@ void bind_search(nb::module_& m) {
              problem.rules.linear.push_back({features, coefficients, upper});
            },
            "features"_a, "coefficients"_a, "upper"_a)
+      .def("narrowed", &narrowed, "atoms"_a, "ranges"_a, "alternative"_a, "incumbent"_a)
       .def("solve", &solve, "seconds"_a, "boxes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a, "starts"_a,
            "callback"_a.none());
 }

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -431,6 +432,16 @@ def test_derivatives_without_the_class() -> None:
         (Continuous("x", -5, 5),), (Histogram(0, (-5, 5), (0.1,)), Bernoulli(1, 0.25), Product((0, 1))), Binary("y")
     )
     assert_close(derivatives(circuit, np.array([1.0])).at("y", np.array([0.0, 1.0, np.nan])), np.log([0.075, 0.025, 0.1]))
+
+
+def test_derivatives_of_a_table() -> None:
+    circuit = mixture(0)
+    table = pd.DataFrame({"x": [0.5], "n": [3.0], "c": [False]})
+    assert derivatives(circuit, table).value == derivatives(circuit, np.array([0.5, 3.0, 0.0])).value
+    with pytest.raises(
+        CircuitError, match=r"^Where to differentiate must be one row or a box; got 17 rows\. Hint: ask row by row\.$"
+    ):
+        derivatives(circuit, MIXTURE_ROWS)
 
 
 def test_derivatives_of_an_unknown_variable_are_refused() -> None:

@@ -17,66 +17,61 @@ double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
 
 }  // namespace
 
-Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, double target, bool approximate)
-    : circuit_(circuit), domain_(domain), target_(target), approximate_(approximate), fixed_(circuit.nodes(), 1.0) {
+Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate)
+    : circuit_(circuit), domain_(domain), targets_(std::move(targets)), approximate_(approximate) {
   for (std::size_t j = 0; j < domain.features.size(); ++j)
-    variables_.push_back(variable(circuit, circuit.variable(j), domain.features[j]));
-  if (circuit.variables() > domain.features.size() && !std::isnan(target)) {
-    const likely::Variable& own = circuit.variable(domain.features.size());
-    const std::size_t width = own.cells(), cell = own.cell(target);
-    double largest = 0;
-    for (std::size_t l = 0; l < own.leaves.size(); ++l) {
-      double density = std::exp(own.log_density[l * width + cell]);
-      if (!own.peaked.empty())
-        density = std::max(circuit.floor(), own.steps[l * (width - 1) + cell] + own.peaked[l].density(target));
-      fixed_[own.leaves[l]] = density;
-      largest = std::max(largest, density);
-    }
-    if (largest > 0)
-      for (std::int32_t leaf : own.leaves) fixed_[leaf] /= largest;
-    fixed_log_scale_ = log_of(largest);
-  }
+    variables_.push_back(variable(circuit.variable(j), domain.features[j]));
 }
 
-Likelihood::Variable Likelihood::variable(const Circuit& circuit, const likely::Variable& own, const Feature& f) const {
+Likelihood::Variable Likelihood::variable(const likely::Variable& own, const Feature& f) const {
   Variable made;
   made.leaves = own.leaves;
   made.peaked = own.peaked;
-  const std::size_t count = own.leaves.size(), known = own.breaks.size() + 1;
-  auto density = [&](std::size_t l, double low, double high) {
-    double found = own.steps[l * known + own.cell(low)];
-    if (!own.peaked.empty()) found += own.peaked[l].largest(low, high);
-    return std::max(circuit.floor(), found);
+  made.scale = own.largest > 0 ? own.largest : 1;
+  const std::size_t count = own.leaves.size();
+  auto copy = [&](double low, double high, double* out) {
+    std::copy_n(own.by_cell.data() + own.cell(low) * count, count, out);
+    for (std::size_t l = 0; l < own.peaked.size(); ++l) out[l] += own.peaked[l].largest(low, high) / made.scale;
   };
   while (made.size < f.low.size()) made.size *= 2;
   made.atoms.resize(f.atom.size() * count);
   made.ranges.assign(2 * made.size * count, 0.0);
-  for (std::size_t l = 0; l < count; ++l) {
-    for (std::size_t k = 0; k < f.atom.size(); ++k) made.atoms[k * count + l] = density(l, f.atom[k], f.atom[k]);
-    for (std::size_t c = 0; c < f.low.size(); ++c) made.ranges[(made.size + c) * count + l] = density(l, f.low[c], f.high[c]);
+  for (std::size_t k = 0; k < f.atom.size(); ++k) copy(f.atom[k], f.atom[k], made.atoms.data() + k * count);
+  for (std::size_t c = 0; c < f.low.size(); ++c) copy(f.low[c], f.high[c], made.ranges.data() + (made.size + c) * count);
+  for (std::size_t n = made.size - 1; n >= 1; --n) {
+    const double *left = made.ranges.data() + 2 * n * count, *right = left + count;
+    double* out = made.ranges.data() + n * count;
+    for (std::size_t l = 0; l < count; ++l) out[l] = std::max(left[l], right[l]);
   }
-  for (std::size_t n = made.size - 1; n >= 1; --n)
-    for (std::size_t l = 0; l < count; ++l)
-      made.ranges[n * count + l] = std::max(made.ranges[2 * n * count + l], made.ranges[(2 * n + 1) * count + l]);
-  double largest = 0;
-  for (double value : made.atoms) largest = std::max(largest, value);
-  for (double value : made.ranges) largest = std::max(largest, value);
-  made.scale = largest > 0 ? largest : 1;
   made.log_scale = log_of(made.scale);
-  for (double& value : made.atoms) value /= made.scale;
-  for (double& value : made.ranges) value /= made.scale;
   return made;
 }
 
 Likelihood::Sweep Likelihood::sweep() const {
   Sweep made;
-  made.leaf = fixed_;
+  made.leaf.assign(circuit_.nodes(), 1.0);
   made.value.resize(circuit_.nodes());
   made.derivative.resize(circuit_.nodes());
   std::size_t most = 1;
   for (const Variable& own : variables_) most = std::max(most, own.leaves.size());
   made.row.resize(most);
+  made.whole.resize(circuit_.variables());
   return made;
+}
+
+void Likelihood::turn_to(std::size_t alternative, Sweep& sweep) const {
+  const std::size_t place = domain_.features.size();
+  if (circuit_.variables() == place) return;
+  const double target = targets_[alternative];
+  const likely::Variable& own = circuit_.variable(place);
+  sweep.whole[place] = target;
+  if (std::isnan(target)) return;  // any class: its leaves stay at 1
+  const std::size_t count = own.leaves.size(), cell = own.cell(target);
+  for (std::size_t l = 0; l < count; ++l) {
+    sweep.leaf[own.leaves[l]] = own.by_cell[cell * count + l];
+    if (!own.peaked.empty()) sweep.leaf[own.leaves[l]] += own.peaked[l].density(target) / own.largest;
+  }
+  sweep.target_log_scale = log_of(own.largest);
 }
 
 void Likelihood::greatest(const Variable& own, const Box& box, std::size_t j, const Feature& f, double* out) const {
@@ -107,7 +102,7 @@ void Likelihood::greatest(const Variable& own, const Box& box, std::size_t j, co
 }
 
 void Likelihood::bound(const Box& box, Sweep& sweep) const {
-  sweep.log_scale = fixed_log_scale_;
+  sweep.log_scale = sweep.target_log_scale;
   for (std::size_t j = 0; j < variables_.size(); ++j) {
     const Variable& own = variables_[j];
     greatest(own, box, j, domain_.features[j], sweep.row.data());
@@ -237,12 +232,9 @@ bool Likelihood::filter(Box& box, const Sweep& sweep, double least) const {
   return changed;
 }
 
-double Likelihood::exact(const double* row) const {
-  std::vector<double> whole(row, row + domain_.features.size());
-  if (circuit_.variables() > domain_.features.size()) whole.push_back(target_);
-  double found = 0;
-  circuit_.evaluate(whole.data(), 1, approximate_ ? Algebra::kUnder : Algebra::kSum, &found, 1);
-  return found;
+double Likelihood::exact(const double* row, Sweep& sweep) const {
+  std::copy_n(row, domain_.features.size(), sweep.whole.begin());
+  return circuit_.evaluate_row(sweep.whole.data(), approximate_ ? Algebra::kUnder : Algebra::kSum, sweep.nodes);
 }
 
 }  // namespace likely::search

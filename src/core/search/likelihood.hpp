@@ -15,18 +15,23 @@ namespace likely::search {
 // bounds all rows of the box with x_j = v. With the max algebra (the paper's approximation) sums are maxima throughout.
 class Likelihood {
  public:
-  // Rows have the domain's features, then the circuit's target, which is `target` for all of them (NaN: any class).
-  Likelihood(const Circuit& circuit, const Domain& domain, double target, bool approximate);
+  // Rows have the domain's features, then the circuit's target, which is targets[a] if alternative a is sought (NaN: any
+  // class).
+  Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate);
 
   // Buffers of one search, so that a box allocates nothing.
   struct Sweep {
     std::vector<double> leaf;        // per node: a leaf's greatest value over the box, scaled
     std::vector<double> value, derivative;
     std::vector<double> row;         // leaves of one feature
+    std::vector<double> whole, nodes;  // a row with its target, and its values
+    double target_log_scale = 0;
     double log_scale = 0;
     double log_upper = 0;
   };
   Sweep sweep() const;
+  // From now on, rows have the class of this alternative.
+  void turn_to(std::size_t alternative, Sweep& sweep) const;
 
   // Fills value and log_upper.
   void bound(const Box& box, Sweep& sweep) const;
@@ -39,7 +44,7 @@ class Likelihood {
   bool filter(Box& box, const Sweep& sweep, double least) const;
 
   // The exact log-likelihood of a row of the domain's features.
-  double exact(const double* row) const;
+  double exact(const double* row, Sweep& sweep) const;
 
  private:
   // The leaves of one feature: densities over the largest of all, by atom, and by a tree of ranges of cells. Node n of the
@@ -56,7 +61,7 @@ class Likelihood {
     const double* cell(std::size_t c) const { return ranges.data() + (size + c) * leaves.size(); }
   };
 
-  Variable variable(const Circuit& circuit, const likely::Variable& own, const Feature& feature) const;
+  Variable variable(const likely::Variable& own, const Feature& feature) const;
   void greatest(const Variable& own, const Box& box, std::size_t j, const Feature& f, double* out) const;
   double combined(const Variable& own, const Sweep& sweep, const double* values) const;
   std::int32_t first_likely(const Variable& own, const Sweep& sweep, std::int32_t first, std::int32_t last, double least,
@@ -64,11 +69,9 @@ class Likelihood {
 
   const Circuit& circuit_;
   const Domain& domain_;
-  double target_;
+  std::vector<double> targets_;
   bool approximate_;
   std::vector<Variable> variables_;
-  std::vector<double> fixed_;  // per node: the scaled value of a leaf of the target
-  double fixed_log_scale_ = 0;
 };
 
 }  // namespace likely::search

@@ -35,12 +35,13 @@ bool narrow_range(const Range& range) {
 }  // namespace
 
 Search::Search(const Problem& problem, const Limits& limits, Poll poll)
-    : problem_(problem), domain_(problem.domain), limits_(limits), poll_(std::move(poll)), least_dropped_(kInf) {
+    : problem_(problem), domain_(problem.domain), limits_(limits), poll_(std::move(poll)), likelihood_(problem.likelihood.get()),
+      least_dropped_(kInf) {
   std::size_t most = 1;
   for (const auto& goals : problem.alternatives) most = std::max(most, goals.size());
   for (std::size_t g = 0; g < most; ++g) relaxations_.push_back(problem.score->relaxation());
   duals_.resize(most);
-  if (problem.likelihood) sweep_ = problem.likelihood->sweep();
+  if (likelihood_) sweep_ = likelihood_->sweep();
 }
 
 double Search::seconds() const { return now() - started_; }
@@ -96,9 +97,22 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   return result_;
 }
 
+std::pair<bool, double> Search::narrow_box(Box& box, std::uint32_t alternative, double incumbent) {
+  if (incumbent < kInf) keep({{}, incumbent, incumbent, 0, alternative});
+  Open open{box, -kInf, alternative, 0};
+  const bool possible = narrow(open);
+  box = open.box;
+  return {possible, open.bound};
+}
+
 // -- narrowing a box --------------------------------------------------------------------------------------------------
 
+void Search::turn_to(std::uint32_t alternative) {
+  if (likelihood_) likelihood_->turn_to(alternative, *sweep_);
+}
+
 bool Search::narrow(Open& open) {
+  turn_to(open.alternative);
   bool changed = true;
   for (int round = 0; changed && round < kMostRounds; ++round) {
     changed = false;
@@ -106,7 +120,7 @@ bool Search::narrow(Open& open) {
     const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
     for (std::size_t g = 0; g < goals.size(); ++g)
       if (!narrow_score(open, g, changed)) return false;
-    if (problem_.likelihood && !narrow_likelihood(open, changed)) return false;
+    if (likelihood_ && !narrow_likelihood(open, changed)) return false;
     if (!narrow_cost(open, changed)) return false;
   }
   return true;
@@ -163,7 +177,7 @@ void Search::drop_low_scores(Box& box, const Relaxation& relaxation, double leas
 
 bool Search::narrow_likelihood(Open& open, bool& changed) {
   const double from = now();
-  const Likelihood& likelihood = *problem_.likelihood;
+  const Likelihood& likelihood = *likelihood_;
   likelihood.bound(open.box, *sweep_);
   bool possible = sweep_->log_upper >= problem_.delta;
   if (possible) {
@@ -286,7 +300,7 @@ void Search::drop_dear(Box& box, std::size_t g, const Dual& dual, bool& changed)
     const double others = dual.bound - best_choice(box, j, gains, dual.multiplier).reduced;
     box.each_atom(f, [&](std::size_t k) {
       double bound = others + f.atom_cost[k] - (gains == nullptr ? 0 : dual.multiplier * relaxation.atom[f.first_atom + k]);
-      if (alpha > 0) bound -= alpha * problem_.likelihood->log_upper_atom(*sweep_, j, k);
+      if (alpha > 0) bound -= alpha * likelihood_->log_upper_atom(*sweep_, j, k);
       if (bound > limit) {
         box.drop_atom(f, k);
         changed = true;
@@ -326,14 +340,15 @@ void Search::drop_dear(Box& box, std::size_t g, const Dual& dual, bool& changed)
 
 bool Search::test(const std::vector<double>& row, std::uint32_t alternative) {
   ++result_.tested;
+  turn_to(alternative);
   const double cost = domain_.cost(row.data());
   if (problem_.alpha == 0 && cost >= cutoff()) return false;
   if (!problem_.rules.hold(row.data())) return false;
   for (const Goal& goal : problem_.alternatives[alternative])
     if (problem_.score->exact(row.data(), goal) < goal.least) return false;
   double likelihood = 0;
-  if (problem_.likelihood) {
-    likelihood = problem_.likelihood->exact(row.data());
+  if (likelihood_) {
+    likelihood = likelihood_->exact(row.data(), *sweep_);
     if (likelihood < problem_.delta) return false;
   }
   keep({row, cost - problem_.alpha * likelihood, cost, likelihood, alternative});
@@ -534,15 +549,15 @@ std::size_t Search::choose_feature(const Open& open) const {
       spread[j] += loss;
     }
   }
-  if (problem_.likelihood) {
+  if (likelihood_) {
     const double needed = problem_.alpha > 0 ? cheapest_log_likelihood_ : problem_.delta;
     const double room = std::max(sweep_->log_upper - needed, 1e-9);
     if (problem_.alpha > 0 || cheapest_log_likelihood_ < problem_.delta) {
       for (std::size_t j = 0; j < count; ++j) {
         const Feature& f = domain_.features[j];
         const std::int32_t k = f.atom_of(cheapest_[j]);
-        const double own = k >= 0 ? problem_.likelihood->log_upper_atom(*sweep_, j, static_cast<std::size_t>(k))
-                                  : problem_.likelihood->log_upper_cell(*sweep_, j, static_cast<std::size_t>(f.cell_of(cheapest_[j])));
+        const double own = k >= 0 ? likelihood_->log_upper_atom(*sweep_, j, static_cast<std::size_t>(k))
+                                  : likelihood_->log_upper_cell(*sweep_, j, static_cast<std::size_t>(f.cell_of(cheapest_[j])));
         share[j] += std::min((sweep_->log_upper - own) / room, 2.0);
       }
     }
@@ -563,7 +578,7 @@ std::size_t Search::choose_feature(const Open& open) const {
 
 void Search::branch(Open&& open) {
   cheapest_cost(open.box, cheapest_);
-  cheapest_log_likelihood_ = problem_.likelihood ? problem_.likelihood->exact(cheapest_.data()) : 0;
+  cheapest_log_likelihood_ = likelihood_ ? likelihood_->exact(cheapest_.data(), *sweep_) : 0;
   split(open, choose_feature(open));
 }
 

@@ -66,6 +66,10 @@ class Search {
   Search(const Problem& problem, const Limits& limits, Poll poll);
   Result run(const std::vector<std::vector<double>>& starts);
 
+  // Narrows a box as the search would if a row of this objective were known: whether a better row may be left, and a
+  // bound of the objectives of all that are.
+  std::pair<bool, double> narrow_box(Box& box, std::uint32_t alternative, double incumbent);
+
  private:
   struct Open {
     Box box;
@@ -84,6 +88,7 @@ class Search {
     double bound, multiplier;
   };
 
+  void turn_to(std::uint32_t alternative);
   bool narrow(Open& open);
   bool narrow_score(Open& open, std::size_t goal, bool& changed);
   bool narrow_likelihood(Open& open, bool& changed);
@@ -119,6 +124,7 @@ class Search {
   const Domain& domain_;
   Limits limits_;
   Poll poll_;
+  const Likelihood* likelihood_;  // may be none
   std::priority_queue<Open, std::vector<Open>, Later> open_;
   std::vector<Relaxation> relaxations_;  // per goal of the alternative at hand
   std::vector<Dual> duals_;

@@ -8,7 +8,7 @@ log-likelihood exceeds its own by no more than one standard error of their diffe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,10 @@ FEW_ROWS = 5_000
 TURNS = 5
 #: With more: the share held out, and the most rows that a trial learns from and is judged by.
 HELD_OUT, MOST_TRAINING, MOST_JUDGED = 0.1, 50_000, 20_000
-#: Without fewer rows there is nothing to choose with.
+#: With fewer rows there is nothing to choose with.
 FEWEST_ROWS = 20
+#: The sizes that are tried, as parts of the largest.
+PARTS = (1, 2, 4)
 #: The largest circuit: nodes per row, nodes, nodes per variable (the greater of the last two).
 PER_ROW, MOST_NODES, PER_VARIABLE = 0.15, 700, 8
 
@@ -46,20 +48,25 @@ def largest(rows: int, variables: int) -> int:
 
 def size(table: Binned, nodes: int | None, seed: int, *, threads: int, progress: Progress) -> Choice:
     """The size to learn with; `nodes`, if given, and then only how good it is on held-out rows."""
+    least = len(table.bins) + 1
     most = largest(len(table), len(table.bins)) if nodes is None else nodes
-    sizes = [most] if nodes is not None else sorted({most, most // 2, most // 4})
+    sizes = sorted({max(least, most // part) for part in PARTS}) if nodes is None else [nodes]
     if len(table) < FEWEST_ROWS:
         return Choice(most, float("nan"))
     splits = list(_splits(len(table), np.random.default_rng(seed)))
     logs: list[list[Numbers]] = [[] for _ in sizes]
-    for turn, (learned, judged) in enumerate(splits):
-        training, unseen = table.some(learned).alone(), table.some(judged)
-        for place, own in enumerate(sizes):
-            progress((turn * len(sizes) + place) / (len(splits) * len(sizes)), f"trying {own} nodes")
-            found = fit(training, own, seed, threads=threads)
-            if found.interrupted:
-                return Choice(own, float("nan"), found)
-            logs[place].append(log_densities(found, unseen))
+    own, found = least, None
+    try:
+        for turn, (learned, judged) in enumerate(splits):
+            training, unseen = table.some(learned).alone(), table.some(judged)
+            for place, own in enumerate(sizes):
+                progress((turn * len(sizes) + place) / (len(splits) * len(sizes)), f"trying {own} nodes")
+                found = fit(training, own, seed, threads=threads)
+                if found.interrupted:
+                    return Choice(own, float("nan"), found)
+                logs[place].append(log_densities(found, unseen, threads))
+    except KeyboardInterrupt:
+        return Choice(own, float("nan"), replace(found or fit(table, least, seed, threads=threads), interrupted=True))
     judged_rows = np.concatenate([judged for _, judged in splits])
     return _smallest(sizes, np.array([np.concatenate(own) for own in logs]), table.weights[judged_rows])
 
@@ -80,9 +87,7 @@ def _smallest(sizes: list[int], logs: Numbers, weights: Numbers) -> Choice:
     """The first size that is within one standard error of the best."""
     means = np.average(logs, axis=1, weights=weights)
     best = int(np.argmax(means))
-    for place, own in enumerate(sizes):
-        behind = logs[best] - logs[place]
-        error = behind.std() / np.sqrt(len(behind))
-        if means[best] - means[place] <= error:
-            return Choice(own, float(means[place]))
-    raise AssertionError("the best size is within an error of itself")
+    behind = means[best] - means
+    errors = np.sqrt(np.average((logs[best] - logs - behind[:, None]) ** 2, axis=1, weights=weights) / logs.shape[1])
+    place = int(np.argmax(behind <= errors))
+    return Choice(sizes[place], float(means[place]))

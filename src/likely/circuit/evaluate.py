@@ -15,6 +15,7 @@ Batches of rows run in the compiled core. All results are natural logarithms; de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -123,10 +124,13 @@ class Derivatives:
         return np.asarray(np.logaddexp.reduce(self.log_derivative[list(leaves)][:, None] + logs, axis=0))
 
 
-def derivatives(circuit: Circuit, at: Numbers | Box) -> Derivatives:
-    """The derivatives at a row (doubles, NaN for unknown), or those of the upper bound over a box."""
-    if isinstance(at, np.ndarray):
-        logs = leaf_logs(circuit, circuit.encode(at))
+def derivatives(circuit: Circuit, at: pd.DataFrame | Numbers | Box) -> Derivatives:
+    """The derivatives at a row (a table of one, or doubles, NaN for unknown), or those of the upper bound over a box."""
+    if not isinstance(at, Mapping):
+        row = circuit.encode(at)
+        if len(row) != 1:
+            raise CircuitError("Where to differentiate", "be one row or a box", f"{len(row)} rows", "ask row by row")
+        logs = leaf_logs(circuit, row)
     else:
         logs = np.zeros((1, len(circuit.nodes)))
         for cells, region in zip(circuit.cells, regions_of(circuit, at), strict=True):

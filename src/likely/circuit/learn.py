@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,12 +17,12 @@ from likely.circuit.bins import FINEST, bins_of
 from likely.circuit.circuit import FLOOR, Circuit
 from likely.circuit.evaluate import log_likelihood
 from likely.circuit.learnspn import learn_structure, one_blas_thread
-from likely.circuit.nodes import Node
+from likely.circuit.nodes import Leaf, Node
 from likely.circuit.progress import Progress, progress_bar
 from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Binary, Categorical, Feature, Schema
 from likely.schema.infer import infer_feature
-from likely.schema.values import Numbers
+from likely.schema.values import Name, Numbers
 
 #: A class column with at most as many different values is a list of classes; with more, it is a column of numbers.
 MOST_CLASSES = 50
@@ -44,11 +46,12 @@ class Learned:
     interrupted: bool = False
 
     def __str__(self) -> str:
+        held_out = "" if math.isnan(self.validation) else f", {self.validation:.3f} held out"
         chosen = ", ".join(f"{key} {value:g}" for key, value in self.settings.items())
         return (
             f"{self.circuit!r}\n"
-            f"mean log-likelihood per row: {self.train:.3f} in training, {self.validation:.3f} held out\n"
-            f"learned from {self.rows} rows in {self.seconds:.1f} s by {self.method}" + (f" ({chosen})" if chosen else "")
+            f"mean log-likelihood per row: {self.train:.3f} in training{held_out}\n"
+            f"learned from {self.rows} rows in {self.seconds:.1f} s by {self.method} ({chosen})"
         )
 
 
@@ -64,7 +67,7 @@ def learn(
     finest: float = FINEST,
     weights: Any = None,
     seed: int = 0,
-    floor: float = FLOOR,
+    floor: float | None = None,
     progress: bool = True,
     threads: int = 0,
 ) -> Learned:
@@ -72,30 +75,28 @@ def learn(
 
     `method` is "mixture" (`likely.circuit.mixture`: small and likely) or "learnspn" (`likely.circuit.learnspn`: the
     paper's learner, with `min_slice`, the share of the rows below which a slice is not divided, and `threshold` of
-    dependence). `nodes` is the size of a mixture at most; left out, three sizes are tried and the smallest is taken that
-    is not worse on held-out rows (`likely.circuit.choose`).
+    dependence). `nodes` is the size of a mixture at most, if it is more than the number of variables; left out, three
+    sizes are tried, and the smallest is taken that is not worse on held-out rows (`likely.circuit.choose`).
 
-    Unknown cells (NaN) are summed over. `finest` is the width of the narrowest bins of numbers (`likely.circuit.bins`);
-    `weights` are those of rows. The same seed gives the same circuit on any number of threads. Ctrl-C ends it early, with
-    what it has.
+    Unknown cells (NaN) are summed over. `finest` is the width of the narrowest bins of numbers (`likely.circuit.bins`).
+    A row of weight 2 counts as two. `floor` is the circuit's; left out, it is `FLOOR`, or less if a density that was
+    learned is. The same seed gives the same circuit on any number of threads. Ctrl-C ends a mixture early, with what it
+    has.
     """
     started = time.perf_counter()
-    _check_settings(method, nodes, min_slice, finest)
-    features, target = _variables(X, y, schema)
-    variables = features if target is None else (*features, target)
-    rows = np.column_stack([feature.encode(column) for feature, column in zip(variables, _columns(X, y, features), strict=True)])
-    row_weights = _row_weights(weights, len(rows))
+    _check_settings(method, nodes, weights, min_slice, finest)
+    table = _table(X, y, schema, weights)
     with progress_bar(progress, "Learning") as move, one_blas_thread():
         if method == "mixture":
-            found = _mixture(rows, row_weights, variables, nodes, finest, seed, threads, move)
+            found = _mixture(table, nodes, finest, seed, threads, move)
         else:
-            found = _learnspn(rows, variables, min_slice, threshold, finest, seed, move)
-    circuit = Circuit(features, found.nodes, target, floor)
+            found = _learnspn(table, min_slice, threshold, finest, seed, move)
     if found.interrupted:
         warnings.warn("Learning was interrupted; the circuit is what was learned until then.", LikelyWarning, stacklevel=2)
-    train = float(np.average(log_likelihood(circuit, rows, threads=threads), weights=row_weights))
+    circuit = Circuit(table.features, found.nodes, table.target, _floor(found.nodes) if floor is None else floor)
+    train = float(np.average(log_likelihood(circuit, table.rows, threads=threads), weights=table.weights))
     seconds = time.perf_counter() - started
-    return Learned(circuit, train, found.validation, len(rows), seconds, method, found.settings, found.interrupted)
+    return Learned(circuit, train, found.validation, len(table.rows), seconds, method, found.settings, found.interrupted)
 
 
 @dataclass(frozen=True)
@@ -106,65 +107,99 @@ class _Found:
     interrupted: bool = False
 
 
-def _mixture(
-    rows: Numbers, weights: Numbers, variables: tuple[Feature, ...], nodes: int | None, finest: float, seed: int, threads: int,
-    move: Progress,
-) -> _Found:  # fmt: skip
-    bins = bins_of(rows, variables, finest)
-    table = mixture.Binned.of(rows, weights, bins)
-    choice = choose.size(table, nodes, seed, threads=threads, progress=lambda done, what: move(0.5 * done, what))
+def _mixture(table: _Table, nodes: int | None, finest: float, seed: int, threads: int, move: Progress) -> _Found:
+    bins = bins_of(table.rows, table.variables, finest)
+    binned = mixture.Binned.of(table.rows, table.weights, bins)
+    choice = choose.size(binned, nodes, seed, threads=threads, progress=lambda done, what: move(0.5 * done, what))
     fitted = choice.kept or mixture.fit(
-        table, choice.nodes, seed, threads=threads, progress=lambda done: move(0.5 + 0.5 * done, f"{choice.nodes} nodes")
+        binned, choice.nodes, seed, threads=threads, progress=lambda done: move(0.5 + 0.5 * done, f"{choice.nodes} nodes")
     )
     settings = {"nodes at most": float(choice.nodes)}
     return _Found(mixture.circuit_nodes(fitted, bins), choice.validation, settings, fitted.interrupted)
 
 
-def _learnspn(
-    rows: Numbers, variables: tuple[Feature, ...], min_slice: float, threshold: float, finest: float, seed: int, move: Progress
-) -> _Found:
-    least = max(1, round(min_slice * len(rows)))
+def _learnspn(table: _Table, min_slice: float, threshold: float, finest: float, seed: int, move: Progress) -> _Found:
+    least = max(1, round(min_slice * len(table.rows)))
     made = learn_structure(
-        rows,
-        variables,
-        bins_of(rows, variables, finest),
+        table.rows,
+        table.variables,
+        bins_of(table.rows, table.variables, finest),
         min_rows=least,
         threshold=threshold,
         seed=seed,
         progress=lambda done: move(done, "dividing rows and columns"),
     )
-    return _Found(made, float("nan"), {"smallest slice": float(least), "threshold": threshold})
+    return _Found(made, math.nan, {"smallest slice": float(least), "threshold": threshold})
+
+
+def _floor(nodes: tuple[Node, ...]) -> float:
+    """The usual floor, or less if a leaf has less: of a number in the trillions, every density per unit is tiny."""
+    densities = np.concatenate([node.steps[1] for node in nodes if isinstance(node, Leaf)])
+    return min(FLOOR, float(densities[densities > 0].min()))
 
 
 # -- what goes in -----------------------------------------------------------------------------------------------------
 
 
-def _check_settings(method: str, nodes: int | None, min_slice: float, finest: float) -> None:
+@dataclass(frozen=True)
+class _Table:
+    """What to learn from: encoded rows, the class last, and their weights."""
+
+    features: tuple[Feature, ...]
+    target: Feature | None
+    rows: Numbers
+    weights: Numbers
+
+    @property
+    def variables(self) -> tuple[Feature, ...]:
+        return self.features if self.target is None else (*self.features, self.target)
+
+
+def _check_settings(method: str, nodes: Any, weights: Any, min_slice: float, finest: float) -> None:
     if method not in ("mixture", "learnspn"):
         raise CircuitError("method", "be 'mixture' or 'learnspn'", repr(method), "'mixture' is the default")
-    if nodes is not None and nodes < 1:
-        raise CircuitError("nodes", "be at least 1", nodes, "leave it out")
+    if nodes is not None and not (isinstance(nodes, (int, np.integer)) and nodes >= 1):
+        raise CircuitError("nodes", "be a whole number of at least 1", repr(nodes), "leave it out")
+    for name, value in (("nodes", nodes), ("weights", weights)):
+        if method == "learnspn" and value is not None:
+            raise CircuitError(name, "be left out for 'learnspn'", "some", "use method='mixture'")
     for name, share in (("min_slice", min_slice), ("finest", finest)):
         if not 0 < share <= 1:
             raise CircuitError(name, "be a share between 0 and 1", share, "leave it out")
 
 
-def _variables(X: pd.DataFrame, y: Any, schema: Schema | None) -> tuple[tuple[Feature, ...], Feature | None]:
+def _table(X: pd.DataFrame, y: Any, schema: Schema | None, weights: Any) -> _Table:
     if not isinstance(X, pd.DataFrame):
         raise CircuitError("A table to learn from", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=[...])")
-    if len(X) == 0 or len(X.columns) == 0:
-        raise CircuitError("A table to learn from", "have rows and columns", f"{len(X)} x {len(X.columns)}", "check how it was read")
-    features = (Schema.infer(X) if schema is None else schema).features
-    if y is None:
-        return features, None
-    column = pd.Series(y)
-    if len(column) != len(X):
-        raise CircuitError("y", f"have one class per row ({len(X)})", len(column), "give as many")
-    name = _free_name(column.name, [feature.name for feature in features])
-    return features, _target(column, name)
+    if 0 in X.shape:
+        raise CircuitError(
+            "A table to learn from", "have rows and columns", f"{len(X)} x {len(X.columns)}", "check how it was read"
+        )
+    if not isinstance(schema, (Schema, type(None))):
+        raise CircuitError("schema", "be a Schema", type(schema).__name__, "use likely.Schema.infer(X)")
+    found = Schema.infer(X) if schema is None else schema
+    columns, target = [found.encode(X)], None
+    if y is not None:
+        column = _class_column(y, len(X))
+        target = _target(column, _free_name(column.name, found.names))
+        columns.append(target.encode(column)[:, None])
+    counted = row_weights(weights, len(X))
+    kept = counted > 0  # a row that does not count must not make a bin either
+    return _Table(found.features, target, np.concatenate(columns, axis=1)[kept], counted[kept])
 
 
-def _free_name(name: Any, taken: list[Any]) -> Any:
+def _class_column(y: Any, count: int) -> pd.Series[Any]:
+    try:
+        column = pd.Series(y)
+    except (TypeError, ValueError):
+        what = f"shape {np.shape(y)}" if hasattr(y, "shape") else type(y).__name__
+        raise CircuitError("y", "be one column", what, "give a Series, a list or an array of one dimension") from None
+    if len(column) != count:
+        raise CircuitError("y", f"have one class per row ({count})", len(column), "give as many")
+    return column
+
+
+def _free_name(name: Any, taken: Sequence[Name]) -> str:
     """The name of the class: the column's own, or "class", and no feature's."""
     found = name if isinstance(name, str) and name else "class"
     while found in taken:
@@ -172,30 +207,29 @@ def _free_name(name: Any, taken: list[Any]) -> Any:
     return found
 
 
-def _target(column: pd.Series[Any], name: Any) -> Feature:
+def _target(column: pd.Series[Any], name: str) -> Feature:
     """The class as a feature: a list of classes in order, or a number if it has very many values."""
     found = infer_feature(column, name)
     classes = column.dropna().unique()
     if not found.numeric or len(classes) > MOST_CLASSES:
         return found
-    values = [value.item() if isinstance(value, np.generic) else value for value in sorted(classes)]
+    ordered = sorted(classes, key=lambda value: (isinstance(value, str), value))  # numbers first, where there are texts too
+    values = [value.item() if isinstance(value, np.generic) else value for value in ordered]
     return (Binary if len(values) == 2 else Categorical)(name, tuple(values), dtype=str(column.dtype))
 
 
-def _columns(X: pd.DataFrame, y: Any, features: tuple[Feature, ...]) -> list[pd.Series[Any]]:
-    found = []
-    for feature in features:
-        if feature.name not in X.columns:
-            known = ", ".join(repr(name) for name in X.columns)
-            raise CircuitError(
-                "A table to learn from", f"have the column {feature.name!r}", "none", f"it has {known}", feature=feature.name
-            )
-        found.append(X[feature.name])
-    return found if y is None else [*found, pd.Series(y)]
-
-
-def _row_weights(weights: Any, count: int) -> Numbers:
-    found = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
-    if found.shape != (count,) or not np.isfinite(found).all() or (found < 0).any() or not found.any():
-        raise CircuitError("The weights of rows", f"be {count} numbers of at least 0, not all 0", weights, "leave them out")
+def row_weights(weights: Any, count: int) -> Numbers:
+    """The weights of rows as numbers, 1 each if there are none; refuses what cannot be weights."""
+    if weights is None:
+        return np.ones(count)
+    rule = f"be {count} numbers of at least 0, not all 0"
+    try:
+        found = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise CircuitError("The weights of rows", rule, type(weights).__name__, "leave them out") from None
+    if found.shape != (count,):
+        raise CircuitError("The weights of rows", rule, f"shape {found.shape}", "leave them out")
+    wrong = found[~(np.isfinite(found) & (found >= 0))]
+    if len(wrong) or not found.any():
+        raise CircuitError("The weights of rows", rule, wrong[0] if len(wrong) else "only 0", "leave them out")
     return found

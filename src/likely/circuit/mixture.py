@@ -27,50 +27,58 @@ from likely.circuit.bins import Bins
 from likely.circuit.nodes import Node, Product
 from likely.circuit.smoothing import Shrinkage
 from likely.circuit.transform import mixed, reachable
+from likely.errors import CircuitError
 from likely.schema.values import Numbers
 
 Places = NDArray[np.intp]
 
 #: Mixtures that are averaged.
 BLOCKS = 2
-#: Rounds before and after leaves are merged.
-ROUNDS = 15
+#: Rounds before and after leaves are merged, and how often the strengths of smoothing are chosen anew.
+ROUNDS, REFIT_EVERY = 15, 5
 #: Leaves that are not shared yet are held back by this factor on the strengths.
 HELD_BACK = 2.0
 #: The rounds before leaves are merged run on at most as many rows, drawn at random.
 FIRST_ROWS = 100_000
 #: Pseudo-rows of every component.
 LEAST_ROWS = 0.1
+#: As many bins, and one for the unknown, are counted in 16 bits.
+MOST_BINS = 2**16 - 1
 
 
 @dataclass(frozen=True)
 class Binned:
-    """Rows by their bins, and what the whole table says about each variable."""
+    """Rows by their bins, and what they say about each variable alone."""
 
     bins: tuple[Bins, ...]
-    codes: NDArray[np.uint16]  # row x variable; one past the last bin where unknown
+    places: NDArray[np.uint16]  # the bin, row x variable; one past the last where unknown
     weights: Numbers
     shrinkage: tuple[Shrinkage, ...]
 
     @classmethod
     def of(cls, rows: Numbers, weights: Numbers, bins: Sequence[Bins]) -> Binned:
         """Encoded rows, binned."""
-        codes = np.empty(rows.shape, dtype=np.uint16)
+        places = np.empty(rows.shape, dtype=np.uint16)
         for j, own in enumerate(bins):
+            if len(own) > MOST_BINS:
+                name, hint = own.feature.name, "drop it if it is an identifier, or join rare values"
+                raise CircuitError(
+                    f"Feature {name!r}", f"have at most {MOST_BINS} values to learn from", len(own), hint, feature=name
+                )
             found = own.index(rows[:, j])
-            codes[:, j] = np.where(found < 0, len(own), found)
-        return cls(tuple(bins), codes, weights, ()).alone()
+            places[:, j] = np.where(found < 0, len(own), found)
+        return cls(tuple(bins), places, weights, ()).alone()
 
     def alone(self) -> Binned:
-        """With what these rows alone say about each variable."""
+        """With what these rows say, and no others that they were taken from."""
         shrinkage = []
-        for own, codes in zip(self.bins, self.codes.T, strict=True):
-            counts = np.bincount(codes, weights=self.weights, minlength=len(own) + 1)[:-1]
+        for own, places in zip(self.bins, self.places.T, strict=True):
+            counts = np.bincount(places, weights=self.weights, minlength=len(own) + 1)[:-1]
             shrinkage.append(Shrinkage.of(own, np.asarray(counts, dtype=np.float64)))
         return replace(self, shrinkage=tuple(shrinkage))
 
     def __len__(self) -> int:
-        return len(self.codes)
+        return len(self.places)
 
     @property
     def offset(self) -> NDArray[np.int64]:
@@ -78,8 +86,8 @@ class Binned:
         return np.cumsum([0, *(len(own) + 1 for own in self.bins)]).astype(np.int64)
 
     def some(self, which: Places) -> Binned:
-        """Some of the rows."""
-        return replace(self, codes=np.ascontiguousarray(self.codes[which]), weights=self.weights[which])
+        """Some of the rows, still with what all of them say."""
+        return replace(self, places=np.ascontiguousarray(self.places[which]), weights=self.weights[which])
 
     def drawn(self, count: int, rng: np.random.Generator) -> Binned:
         """At most `count` rows, drawn at random."""
@@ -129,9 +137,7 @@ def _pooled(counts: Numbers, leaf: Places) -> Numbers:
     return found
 
 
-def fit(
-    table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Callable[[float], None] = lambda _: None
-) -> Mixture:
+def fit(table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Callable[[float], None] = lambda _: None) -> Mixture:
     """A mixture whose circuit has at most `nodes` nodes (but at least a leaf per variable); the same for the same seed.
 
     Ctrl-C ends it with what it has.
@@ -143,14 +149,14 @@ def fit(
         return _round(found, table, 1.0, threads)
     try:
         for done in range(ROUNDS):
-            chosen = done >= ROUNDS // 2
-            if chosen and done % 5 == 0:
+            held_back = done >= ROUNDS // 2
+            if held_back and done % REFIT_EVERY == 0:
                 found = found.refitted()
-            found = _round(found, part, HELD_BACK if chosen else 1.0, threads)
+            found = _round(found, part, HELD_BACK if held_back else 1.0, threads)
             progress((done + 1) / (2 * ROUNDS + 2))
         found = shared(found.refitted(), nodes)
         for done in range(ROUNDS):
-            if done % 5 == 0:
+            if done % REFIT_EVERY == 0:
                 found = found.refitted()
             found = _round(found, table, 1.0, threads)
             progress((ROUNDS + done + 3) / (2 * ROUNDS + 2))
@@ -165,15 +171,15 @@ def _start(table: Binned, nodes: int, rng: np.random.Generator) -> Mixture:
     wanted = max(0, (nodes - 1 - 2 * variables) // 2)
     size = min(wanted, len(table)) // BLOCKS
     count = size * BLOCKS if size > 1 else 1
-    drawn = table.codes[rng.choice(len(table), count, replace=False)] if count > 1 else table.codes[:0]
+    drawn = table.places[rng.choice(len(table), count, replace=False)] if count > 1 else table.places[:0]
     counts = []
-    for j, own in enumerate(table.bins):
-        first = np.zeros((count, len(own) + 1))
+    for j, bins in enumerate(table.bins):
+        first = np.zeros((count, len(bins) + 1))
         first[np.arange(len(drawn)), drawn[:, j]] = 1
         counts.append(first[:, :-1])
-    weights = np.full(count, 1 / max(size, 1) if count > 1 else 1.0)
-    own = tuple(np.arange(count) for _ in table.bins)
-    return Mixture(weights, own, tuple(counts), table.shrinkage, BLOCKS if count > 1 else 1)
+    blocks = BLOCKS if count > 1 else 1
+    own_leaves = tuple(np.arange(count) for _ in table.bins)
+    return Mixture(np.full(count, blocks / count), own_leaves, tuple(counts), table.shrinkage, blocks)
 
 
 def _expected(mixture: Mixture, table: Binned, factor: float, threads: int) -> tuple[Numbers, Numbers, Numbers]:
@@ -184,7 +190,7 @@ def _expected(mixture: Mixture, table: Binned, factor: float, threads: int) -> t
         own = probabilities / mixture.shrinkage[j].marginal
         ratio[offset[j] : offset[j + 1] - 1] = own.T[:, mixture.leaf[j]]
     weights = mixture.weights.astype(np.float32)
-    return expect_mixture(table.codes, table.weights, offset, ratio, weights, mixture.blocks, threads)
+    return expect_mixture(table.places, table.weights, offset, ratio, weights, mixture.blocks, threads)
 
 
 def _round(mixture: Mixture, table: Binned, factor: float, threads: int) -> Mixture:
@@ -203,7 +209,7 @@ def log_densities(mixture: Mixture, table: Binned, threads: int = 0) -> Numbers:
     """The log-likelihood of each row, its density per unit of raw features."""
     found, _, _ = _expected(mixture, table, 1.0, threads)
     for j, (own, shrinkage) in enumerate(zip(table.bins, mixture.shrinkage, strict=True)):
-        found += np.append(np.log(shrinkage.marginal / own.room), 0.0)[table.codes[:, j]]
+        found += np.append(np.log(shrinkage.marginal) - np.log(own.room), 0.0)[table.places[:, j]]
     return found
 
 
@@ -239,7 +245,7 @@ def _merges(counts: Numbers, shrinkage: Shrinkage) -> tuple[Places, Numbers]:
     def likelihood(child: Numbers, above: Numbers) -> Numbers:
         # Logarithms of single precision are several times faster, and the sum is still one of doubles.
         ratio = ((child + prior) / (above + strength)).astype(np.float32)
-        return np.einsum("...v,...v->...", child, np.log(ratio), dtype=np.float64)
+        return np.asarray(np.einsum("...v,...v->...", child, np.log(ratio), dtype=np.float64))
 
     own = likelihood(child, above)
     count = len(counts)
@@ -278,7 +284,8 @@ def circuit_nodes(mixture: Mixture, bins: Sequence[Bins]) -> tuple[Node, ...]:
         return place[node]
 
     leaves = [
-        np.array([add(own.leaf(j, row)) for row in table]) for j, (own, table) in enumerate(zip(bins, mixture.tables(), strict=True))
+        np.array([add(own.leaf(j, row)) for row in table])
+        for j, (own, table) in enumerate(zip(bins, mixture.tables(), strict=True))
     ]
     used = np.stack([own[leaf] for own, leaf in zip(leaves, mixture.leaf, strict=True)], axis=1)
     products = [int(row[0]) if len(row) == 1 else add(Product(tuple(row.tolist()))) for row in used]

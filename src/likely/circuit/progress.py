@@ -16,7 +16,9 @@ def progress_bar(shown: bool, title: str) -> Iterator[Progress]:
     from tqdm.auto import tqdm
 
     # disable=None: tqdm stays silent where the error stream is not a terminal.
-    bar = tqdm(total=100, desc=title, bar_format="{desc} {percentage:3.0f}% {bar} {elapsed} {postfix}", disable=None if shown else True)
+    bar = tqdm(
+        total=100, desc=title, bar_format="{desc} {percentage:3.0f}% {bar} {elapsed} {postfix}", disable=None if shown else True
+    )
 
     def move(done: float, what: str) -> None:
         bar.set_postfix_str(what, refresh=False)

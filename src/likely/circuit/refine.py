@@ -8,6 +8,7 @@ so penalised, never falls from round to round.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +17,15 @@ import pandas as pd
 
 from likely.circuit.bins import Bins
 from likely.circuit.circuit import Circuit
-from likely.circuit.measure import room
+from likely.circuit.learn import row_weights
+from likely.circuit.measure import massless, room
 from likely.circuit.nodes import Leaf, Node, Sum
 from likely.circuit.progress import progress_bar
-from likely.errors import CircuitError
+from likely.errors import CircuitError, LikelyWarning
 from likely.schema.values import LARGEST, Numbers
+
+#: Pseudo-rows of every child of a sum, and of every variable in the whole table.
+LEAST_ROWS = 1e-3
 
 
 def refine(
@@ -36,32 +41,36 @@ def refine(
 ) -> Circuit:
     """The circuit with weights and leaves that suit the rows better; as many nodes, and normalised.
 
-    Parametric leaves stay as they are. Ctrl-C ends it after the round that runs, and keeps what it has.
+    Leaves keep the breaks that the leaves of their variable have together. Where one of them is parametric, all leaves
+    of the variable stay as they are. Ctrl-C ends it, and keeps what the rounds before have made.
     """
     rows = circuit.encode(X, y)
     if not len(rows):
         raise CircuitError("A table to learn from", "have rows", "none", "check how it was read")
-    if rounds < 0 or not strength > 0:
-        raise CircuitError("rounds and strength", "be positive", (rounds, strength), "leave them out")
-    row_weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if rounds < 0:
+        raise CircuitError("rounds", "be at least 0", rounds, "leave it out")
+    if not 0 < strength < np.inf:
+        raise CircuitError("strength", "be a positive number", strength, "10 is ten pseudo-rows per leaf")
+    counted = row_weights(weights, len(rows))
     with progress_bar(progress, "Refining") as move:
         try:
             for done in range(rounds):
-                circuit = _round(circuit, rows, row_weights, strength, threads)
+                circuit = _round(circuit, rows, counted, strength, threads)
                 move((done + 1) / rounds, f"round {done + 1} of {rounds}")
         except KeyboardInterrupt:
-            pass  # every round leaves a circuit that is no worse
+            warnings.warn("Refining was interrupted; the circuit is what was learned until then.", LikelyWarning, stacklevel=2)
     return circuit
 
 
 def _round(circuit: Circuit, rows: Numbers, weights: Numbers, strength: float, threads: int) -> Circuit:
+    """One round of expectation-maximisation."""
     _, edges, flat = circuit.core.expect(rows, weights, threads)
     nodes: list[Node] = list(circuit.nodes)
     start = 0
     for place, node in enumerate(nodes):
         count = len(getattr(node, "children", ()))
         if isinstance(node, Sum):
-            own = edges[start : start + count] + 1e-3  # a child that lost all its rows may come back
+            own = edges[start : start + count] + LEAST_ROWS  # a child that lost all its rows may come back
             nodes[place] = replace(node, weights=tuple(own / own.sum()))
         start += count
     offset = 0
@@ -78,13 +87,17 @@ def _round(circuit: Circuit, rows: Numbers, weights: Numbers, strength: float, t
 def _leaves(circuit: Circuit, variable: int, counts: Numbers, strength: float) -> list[Leaf]:
     """New leaves of one variable from the expected counts in its cells."""
     feature, breaks = circuit.variables[variable], circuit.cells[variable].breaks
-    numbers = breaks[breaks > -LARGEST] if feature.numeric else breaks
-    codes = len(feature.atoms) if feature.numeric else 0
-    bins = Bins(feature, codes, numbers, np.append(np.ones(codes), room(feature, numbers[:-1], numbers[1:])))
-    # The cell of code k begins at the k-th break but two from the last code on; a range's cell at its own break.
-    first = [int(np.searchsorted(breaks, feature.atom_number(k), side="right")) for k in range(codes)]
-    places = [*first, *(int(np.searchsorted(breaks, low, side="right")) for low in numbers[:-1])]
-    inside = counts[:, places] * (bins.room > 0)
-    whole = inside.sum(axis=0) + 1e-3 * bins.room / max(bins.room.sum(), 1e-300)
+    atoms = np.array([feature.atom_number(k) for k in range(len(feature.atoms))])
+    numbers = breaks[breaks >= -LARGEST] if feature.numeric else np.empty(0)
+    if feature.numeric:
+        bins = Bins(feature, len(atoms), numbers, np.append(np.ones(len(atoms)), room(feature, numbers[:-1], numbers[1:])))
+    else:
+        bins = Bins(feature, 0, np.arange(len(atoms) + 1.0), np.ones(len(atoms)))
+    if not bins.room.any():
+        raise massless(feature)
+    cells = np.searchsorted(breaks, np.append(atoms, numbers[:-1]), side="right")
+    _, place, sharing = np.unique(cells, return_inverse=True, return_counts=True)
+    inside = counts[:, cells] / sharing[place] * (bins.room > 0)  # no leaf can tell the values of one cell apart
+    whole = inside.sum(axis=0) + LEAST_ROWS * bins.room / bins.room.sum()
     prior = strength * whole / whole.sum()
     return [bins.leaf(variable, own + prior) for own in inside]

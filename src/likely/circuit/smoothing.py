@@ -56,13 +56,14 @@ def _ranges(counts: Numbers, width: Numbers, tails: tuple[int, int]) -> Numbers:
     if rows > 0:
         alone = float(((seen > 0) & (seen <= 1)).sum())
         unseen = min(0.5, (alone + 1) / (rows + 1))
-        found = np.maximum((1 - unseen) * seen / rows + unseen * _spread(seen / rows, wide), LEAST_MASS)
+        found = (1 - unseen) * seen / rows + unseen * _spread(seen / rows, wide)
     else:
         found = wide / wide.sum()
+    found = np.maximum(found, LEAST_MASS)
     beyond = 1 / (rows + 1) if sum(tails) else 0.0
     low, high = (0.5 ** np.arange(count, dtype=np.float64) for count in tails)
     scale = beyond / ((low.sum() + high.sum()) or 1.0)
-    return np.concatenate([low[::-1] * scale, found * (1 - beyond), high * scale])
+    return np.concatenate([low[::-1] * scale, found / found.sum() * (1 - beyond), high * scale])
 
 
 def _spread(mass: Numbers, width: Numbers) -> Numbers:
@@ -94,8 +95,8 @@ class Shrinkage:
             depths[node] = depths[up[node]] + 1
         parent, depth = up[1:], depths[1:] - 1
         total = _ranged(mass[None, :], low, high)[0]
-        growth = GROWTH if bins.feature.numeric else 1.0
-        return cls(mass, low, high, parent, depth, total[1:] / total[parent], FIRST_STRENGTH * growth**depth)
+        strength = FIRST_STRENGTH * np.power(GROWTH if bins.feature.numeric else 1.0, depth, dtype=np.float64)
+        return cls(mass, low, high, parent, depth, total[1:] / total[parent], strength)
 
     def totals(self, counts: Numbers) -> Numbers:
         """The counts below every node (leaf x node) from those in every bin (leaf x bin)."""
@@ -137,7 +138,9 @@ class Shrinkage:
         def score(place: int) -> float:
             a = STRENGTHS[place]
             prior = a * share
-            return float(gammaln(child + prior).sum() - len(child) * gammaln(prior).sum() + (gammaln(a) - gammaln(above + a)).sum())
+            return float(
+                gammaln(child + prior).sum() - len(child) * gammaln(prior).sum() + (gammaln(a) - gammaln(above + a)).sum()
+            )
 
         place = int(np.argmin(np.abs(np.log(STRENGTHS / self.strength[own[0]]))))
         best = score(place)

@@ -10,7 +10,7 @@ import numpy as np
 from likely._core import Problem as CoreProblem
 from likely.errors import ProblemError
 from likely.predictor import Column, Form, Linear, ReluNetwork, TreeEnsemble
-from likely.problem import Problem
+from likely.problem import Plausibility, Problem
 from likely.schema import Feature
 from likely.schema.rules import AtMost, Clause, Rule
 from likely.schema.values import Numbers
@@ -50,17 +50,14 @@ def _add_plausibility(core: CoreProblem, problem: Problem) -> None:
     own = problem.plausibility
     if own is None:
         return
-    target = math.nan
-    numbers = {alternative.number for alternative in problem.goal.alternatives}
-    if own.circuit.target is not None and None not in numbers:
-        if len(numbers) > 1:
-            raise ProblemError(
-                "A circuit with a target", "be asked about one class at a time", f"{len(numbers)} alternatives",
-                "solve one problem per class, or use a circuit without a target",
-            )  # fmt: skip
-        (number,) = numbers
-        target = own.circuit.target.number(problem.form.classes[number])
-    core.set_circuit(own.circuit.core, target, own.approximate, own.least - own.offset, own.weight)
+    targets = [_target(own, problem.form, alternative.number) for alternative in problem.goal.alternatives]
+    core.set_circuit(own.circuit.core, np.array(targets), own.approximate, own.least - own.offset, own.weight)
+
+
+def _target(plausibility: Plausibility, form: Form, number: int | None) -> float:
+    """The class with which a row is scored, as the circuit knows it; NaN for any."""
+    target = plausibility.circuit.target
+    return math.nan if target is None or number is None else target.number(form.classes[number])
 
 
 def _add_form(core: CoreProblem, form: Form, features: Sequence[Feature]) -> None:
