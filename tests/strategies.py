@@ -1,15 +1,18 @@
-"""Hypothesis strategies of everything a schema is made of (features, rules, costs, rows), and of circuits.
+"""Hypothesis strategies of everything a schema is made of (features, rules, costs, rows), of circuits and of problems.
 
 They compose: `features` -> `schemas` -> `rows`, `factuals`, `conditions`, `constraints`, `costs`; and `features` ->
-`leaves` -> `circuits` -> `circuit_rows`, `boxes`. All are small by
-default (a few features of a few values), because what is wrong with a large schema is wrong with a small one.
+`leaves` -> `circuits` -> `circuit_rows`, `boxes`; and `finite_schemas`, `forms`, `goals`, `plausibilities` ->
+`problems`. All are small by default (a few features of a few values), because what is wrong with a large schema is wrong
+with a small one.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -30,7 +33,11 @@ from likely.circuit import (
     Product,
     Sum,
 )
-from likely.errors import ContradictionError
+from likely.errors import ContradictionError, LikelyWarning
+from likely.predictor import Column, Form, Link, ReluNetwork, TreeEnsemble
+from likely.predictor import Linear as LinearForm
+from likely.predictor.forms import NODE
+from likely.problem import SCORE_MARGIN, Goal, Plausibility, Problem, between, not_class, to_class
 from likely.schema import (
     AllowedValues,
     Binary,
@@ -56,7 +63,8 @@ from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
 from likely.schema.features import KINDS, snap
 from likely.schema.region import Region
 from likely.schema.values import day_text, holds_dates
-from tests.oracles.circuits import breaks_of, step_of, width_of
+from tests.oracles.circuits import breaks_of, step_of, values_of, width_of
+from tests.oracles.search import log_likelihoods
 
 Strategy = st.SearchStrategy
 
@@ -674,3 +682,299 @@ def rows_inside(draw: st.DrawFn, circuit: Circuit, box: Mapping[Any, Region]) ->
             value = draw(st.sampled_from([end for end in ends if variable.fits(np.array([end]))[0]]))
         row.append(value)
     return np.array(row)
+
+
+# -- problems ---------------------------------------------------------------------------------------------------------
+
+#: Prices, thresholds and weights of scores are multiples of a quarter: sums of them are exact, and ties do occur.
+QUARTERS = st.integers(-8, 8).map(lambda k: k / 4)
+
+
+def generators() -> Strategy[np.random.Generator]:
+    """A source of numbers where there are too many to draw one by one."""
+    return st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+def some_quarters(rng: np.random.Generator, *shape: int, zeros: float = 0.2) -> np.ndarray:
+    """Multiples of a quarter between -2 and 2, some of them 0."""
+    return rng.integers(-8, 9, shape) / 4 * (rng.random(shape) >= zeros)
+
+
+@st.composite
+def finite_features(draw: st.DrawFn, name: Any, *, most: int = 12) -> Feature:
+    """A feature of any kind with finitely many values, `most` or fewer."""
+    kind = draw(st.sampled_from(["binary", "categorical", "ordinal", "integer", "continuous", "mixed"]))
+    if kind == "binary":
+        return Binary(name)
+    if kind in ("categorical", "ordinal"):
+        values = "abcde"[: draw(st.integers(1, min(most, 5)))]
+        return Categorical(name, tuple(values)) if kind == "categorical" else Ordinal(name, tuple(values))
+    first, more = draw(st.integers(-6, 6)), draw(st.integers(0, max(0, most - 3)))
+    if kind == "integer":
+        outside = draw(st.sampled_from([0, 0.5]))
+        return Integer(name, first - outside, first + more + outside)
+    step = draw(st.sampled_from(STEPS))
+    if kind == "continuous":
+        return Continuous(name, *snap(np.array([first, first + more]) * step, step), step=step)
+    codes = draw(st.lists(st.one_of(st.integers(-8, 8), st.none()), min_size=1, max_size=2, unique=True))
+    if draw(st.booleans()):
+        return Mixed(name, first, first + more + 2, codes, integer=True, dtype="float64")
+    return Mixed(name, *snap(np.array([first, first + more + 2]) * step, step), codes, step=step)
+
+
+def real_features(name: Any) -> Strategy[Feature]:
+    """A feature of every real within bounds, with codes or without."""
+    ends = st.tuples(st.integers(-3, 0), st.integers(1, 3))
+    plain = ends.map(lambda found: Continuous(name, *found))
+    return st.one_of(plain, plain, ends.map(lambda found: Mixed(name, *found, (-9,))))
+
+
+@st.composite
+def finite_schemas(draw: st.DrawFn, *, features: int = 4, rows: int = 2000, rules: int = 3) -> Schema:
+    """A schema with no more rows than that, with prices and with rules."""
+    found: list[Feature] = []
+    for name in "abcdefgh"[: draw(st.integers(1, features))]:
+        room = rows // math.prod(len(values_of(feature)) for feature in found)
+        if room < 2:
+            break
+        found.append(draw(finite_features(name, most=min(12, room))))
+    return draw(ruled(Schema(tuple(found), (), tuple(draw(costs(feature)) for feature in found)), rules))
+
+
+@st.composite
+def ruled(draw: st.DrawFn, schema: Schema, rules: int) -> Schema:
+    """The schema with up to so many rules that do not contradict each other."""
+    able = [constraints(schema)] + [tight_linears(schema)] * any(f.numeric for f in schema.features)
+    for constraint in draw(st.lists(st.one_of(able), max_size=rules)):
+        try:
+            schema = schema.with_constraints(constraint)
+        except ContradictionError:
+            continue
+    return schema
+
+
+@st.composite
+def tight_linears(draw: st.DrawFn, schema: Schema) -> Linear:
+    """A linear rule that some row just keeps."""
+    able = [f for f in schema.features if f.numeric]
+    named = draw(st.lists(st.sampled_from(able), min_size=1, max_size=3, unique=True))
+    terms = {f.name: draw(QUARTERS) for f in named}
+    return Linear(terms, sum(terms[f.name] * draw(plain_numbers(f)) for f in named))
+
+
+@st.composite
+def asked_factuals(draw: st.DrawFn, schema: Schema) -> np.ndarray:
+    """A factual: within the domains, here and there unknown, or a few steps outside the bounds."""
+    row = draw(factuals(schema))
+    for j, feature in enumerate(schema.features):
+        if feature.numeric and draw(st.integers(0, 7)) == 0:
+            step = feature.grid or 0.5
+            end = draw(st.sampled_from([feature.lower - 2 * step, feature.upper + 2 * step]))
+            row[j] = feature.number(float(snap(np.array([end]), step)[0]))
+    return row
+
+
+@st.composite
+def links(draw: st.DrawFn) -> tuple[Link, int, tuple[Any, ...]]:
+    """How scores decide, how many there are, and the classes."""
+    kind = draw(st.sampled_from(["logistic", "sign", "softmax", "argmax", "identity"]))
+    if kind == "identity":
+        return Link(kind), draw(st.integers(1, 3)), ()
+    if kind in ("logistic", "sign"):
+        return Link(kind, tie=draw(st.booleans())), 1, draw(st.sampled_from([(0, 1), ("no", "yes"), (False, True)]))
+    classes = draw(st.sampled_from([("x", "y"), ("x", "y", "z"), (3, 1, 2)]))
+    return Link(kind), len(classes), classes
+
+
+def _inputs(draw: st.DrawFn, rng: np.random.Generator, features: Sequence[Any]) -> tuple[Column, ...]:
+    """A column or two of each feature, as networks read them."""
+    found = []
+    for j, feature in enumerate(features):
+        for _ in range(draw(st.integers(0 if len(features) > 1 else 1, 2))):
+            table = tuple(some_quarters(rng, len(feature.atoms)))
+            slope, intercept = some_quarters(rng, 2) if feature.numeric else (0.0, 0.0)
+            found.append(Column(j, float(slope), float(intercept), table, not feature.numeric))
+    return tuple(found) or (Column(0, 1.0, 0.0, (1.0,) * len(features[0].atoms), not features[0].numeric),)
+
+
+@st.composite
+def linear_forms(draw: st.DrawFn, features: Sequence[Any]) -> Form:
+    """A linear model of the features."""
+    rng, (link, outputs, classes) = draw(generators()), draw(links())
+    columns = _inputs(draw, rng, features)
+    return LinearForm(link, classes, columns, some_quarters(rng, outputs, len(columns)), some_quarters(rng, outputs))
+
+
+@st.composite
+def networks(draw: st.DrawFn, features: Sequence[Any], *, depth: int = 3, width: int = 4) -> Form:
+    """A ReLU network of a few layers and outputs."""
+    rng, (link, outputs, classes) = draw(generators()), draw(links())
+    columns = _inputs(draw, rng, features)
+    widths = [*draw(st.lists(st.integers(1, width), min_size=1, max_size=depth)), outputs]
+    before = [len(columns), *widths]
+    layers = [(some_quarters(rng, own, inputs), some_quarters(rng, own)) for own, inputs in zip(widths, before, strict=False)]
+    return ReluNetwork(link, classes, columns, tuple(layers))
+
+
+class _GrownTrees:
+    """The nodes and values of trees while they grow."""
+
+    def __init__(self, rng: np.random.Generator, features: Sequence[Any], outputs: int) -> None:
+        self.rng, self.features, self.outputs = rng, features, outputs
+        self.nodes: list[tuple[float, float, int, int, int, int]] = []
+        self.values: list[float] = []
+
+    def grow(self, depth: int) -> int:
+        """The place of a node; its successors are there already."""
+        if depth == 0 or self.rng.random() < 0.2:
+            self.nodes.append((0.0, 0.0, -1, len(self.values), 0, 0))
+            self.values += some_quarters(self.rng, self.outputs).tolist()
+            return len(self.nodes) - 1
+        inside, outside = self.grow(depth - 1), self.grow(depth - 1)
+        j = int(self.rng.integers(len(self.features)))
+        for _ in range(self.rng.integers(1, 4)):  # a union of intervals is a chain of tests
+            low, high = self._interval(self.features[j])
+            self.nodes.append((low, high, j, inside, outside, 0))
+            outside = len(self.nodes) - 1
+        return len(self.nodes) - 1
+
+    def _interval(self, feature: Any) -> tuple[float, float]:
+        if feature.numeric and self.rng.random() < 0.8:
+            size = feature.upper - feature.lower
+            ends = feature.lower + size * self.rng.integers(-2, 11, 2) / 8
+        else:
+            ends = self.rng.choice([feature.atom_number(k) for k in range(len(feature.atoms))] or [0.0], 2)
+        low, high = sorted(ends.tolist())
+        return [(-math.inf, high), (low, math.inf), (low, high)][self.rng.integers(3)]
+
+
+@st.composite
+def forests(draw: st.DrawFn, features: Sequence[Any], *, trees: int = 4, depth: int = 3) -> Form:
+    """Trees that add to one output or to all, averaged or not."""
+    rng, (link, outputs, classes) = draw(generators()), draw(links())
+    grown = _GrownTrees(rng, features, outputs)
+    roots = [grown.grow(draw(st.integers(0, depth))) for _ in range(draw(st.integers(1, trees)))]
+    output_of = [draw(st.integers(-1, outputs - 1)) for _ in roots]
+    nodes, base = np.array(grown.nodes, dtype=NODE), some_quarters(rng, outputs)
+    return TreeEnsemble(link, classes, nodes, roots, output_of, grown.values, base, draw(st.booleans()))  # type: ignore[arg-type]
+
+
+def forms(features: Sequence[Any], kinds: Sequence[str] = ("linear", "network", "forest")) -> Strategy[Form]:
+    """A model of one of the kinds."""
+    made = {"linear": linear_forms, "network": networks, "forest": forests}
+    return st.one_of([made[kind](features) for kind in kinds])
+
+
+@st.composite
+def goals(draw: st.DrawFn, form: Form, rows: np.ndarray) -> Goal:
+    """A goal that some of the rows reach, perhaps just so, or none."""
+    scores = form.score(rows)
+    if not form.classes or draw(st.integers(0, 4)) == 0:
+        output = draw(st.integers(0, form.outputs - 1))
+        low, high = sorted(draw(st.sampled_from(scores[:, output])) + draw(st.sampled_from([0.0, 0.0, 0.1])) for _ in range(2))
+        ends = draw(st.sampled_from([(low, math.inf), (-math.inf, low), (low, high)]))
+        return between(form, *ends, output=output, margin=draw(st.sampled_from([0.0, 1e-4])))
+    label = draw(st.sampled_from(form.classes))
+    margins = [SCORE_MARGIN, SCORE_MARGIN, 0.0, 0.25, 1.0]
+    return draw(st.sampled_from([to_class, not_class]))(form, label, margin=draw(st.sampled_from(margins)))
+
+
+@st.composite
+def circuits_over(
+    draw: st.DrawFn, found: Sequence[Any], target: Feature | None = None, *, parametric: bool = True, depth: int = 3
+) -> Circuit:
+    """A circuit over these features and the target."""
+    variables = [*found] if target is None else [*found, target]
+    normalised, aligned = draw(st.booleans()), draw(st.booleans())
+    small = draw(st.booleans()) or not parametric
+
+    def leaf(feature: Any, variable: int) -> Strategy[Leaf]:
+        return leaves(feature, variable, normalised=normalised, parametric=not small, aligned=aligned)
+
+    grown = _Grown(draw, variables, leaf)
+    grown.grow(frozenset(range(len(variables))), draw(st.integers(0, depth)))
+    floor = draw(st.sampled_from(FLOORS))
+    if any(isinstance(node, Leaf) and node.peaked is not None for node in grown.nodes):
+        floor = max(floor, 1e-300)
+    return Circuit(tuple(found), tuple(grown.nodes), target, floor)
+
+
+@st.composite
+def plausibilities(
+    draw: st.DrawFn, schema: Schema, form: Form, goal: Goal, rows: np.ndarray, *, parametric: bool = True
+) -> Plausibility:
+    """A circuit of the schema's features, and of the class or not, with a threshold that some rows reach, a weight or both."""
+    classes = [*form.classes, "none of them"] if form.classes else ["p", "q"]
+    values = draw(st.permutations(classes))
+    target = draw(st.one_of(st.none(), st.just(Categorical("the class", tuple(values)))))
+    own = Plausibility(
+        draw(circuits_over(schema.features, target, parametric=parametric)),
+        weight=draw(st.sampled_from([0.0, 0.0, 0.05, 1.0, 20.0])),
+        offset=draw(st.sampled_from([0.0, 0.0, 0.0, 1.25])),
+        approximate=draw(st.booleans()),
+    )
+    problem = Problem(schema, np.full(len(schema), math.nan), form, goal, own)
+    reachable = np.concatenate([log_likelihoods(problem, rows, alternative) for alternative in goal.alternatives])
+    # Anything, a likelihood that a row has, a likely one, more than there is.
+    some = draw(st.sampled_from(reachable))
+    likely = float(np.quantile(reachable, draw(st.sampled_from([0.5, 0.9, 1.0])), method="higher"))
+    return replace(own, least=float(draw(st.sampled_from([-math.inf, some, some, likely, likely, reachable.max() + 1]))))
+
+
+@st.composite
+def problems(
+    draw: st.DrawFn,
+    *,
+    features: int = 4,
+    rows: int = 1000,
+    rules: int = 3,
+    kinds: Sequence[str] = ("linear", "network", "forest"),
+    plausible: bool | None = None,
+    parametric: bool = True,
+) -> Problem:
+    """A problem with no more rows than that (a few more if the factual lies outside): features, rules, prices, factuals,
+    models, goals and circuits of every kind.
+
+    `plausible`: whether there is a circuit, None for either.
+    """
+    schema = draw(finite_schemas(features=features, rows=rows, rules=rules))
+    return draw(problems_over(schema, kinds=kinds, plausible=plausible, parametric=parametric))
+
+
+@st.composite
+def problems_over(
+    draw: st.DrawFn,
+    schema: Schema,
+    *,
+    kinds: Sequence[str] = ("linear", "network", "forest"),
+    plausible: bool | None = None,
+    parametric: bool = True,
+) -> Problem:
+    """A problem of this schema."""
+    factual = draw(asked_factuals(schema))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LikelyWarning)
+        wide = schema.widened(factual)
+    some = draw(rows_of(wide))
+    form = draw(forms(schema.features, kinds))
+    goal = draw(goals(form, some))
+    if plausible is None:
+        plausible = draw(st.integers(0, 2)) > 0
+    own = draw(plausibilities(schema, form, goal, some, parametric=parametric)) if plausible else None
+    return Problem(wide, factual, form, goal, own)
+
+
+@st.composite
+def rows_of(draw: st.DrawFn, schema: Schema, *, count: int = 64) -> np.ndarray:
+    """Many rows within the domains."""
+    rng = draw(generators())
+    columns = [rng.choice(_numbers_of(feature, rng), count) for feature in schema.features]
+    return np.stack(columns, axis=1)
+
+
+def _numbers_of(feature: Any, rng: np.random.Generator) -> list[float]:
+    """All values of a feature, or some if there are too many."""
+    if not feature.numeric or feature.grid is not None:
+        return values_of(feature)
+    atoms = [feature.atom_number(k) for k in range(len(feature.atoms))]
+    return atoms + rng.uniform(feature.lower, feature.upper, 20).tolist()

@@ -19,6 +19,8 @@ ARROWS = {
     "predictor": {"errors", "schema", "_core"},
     "circuit": {"errors", "schema", "_core"},
     "show": {"errors", "schema", "circuit"},
+    "problem": {"errors", "schema", "predictor", "circuit"},
+    "search": {"errors", "schema", "predictor", "circuit", "problem", "_core"},
     "cli": {"errors", "schema", "predictor"},
     "__main__": {"cli"},
     "__init__": {"errors", "schema"},

@@ -125,6 +125,8 @@ void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t>
     }
   if (made.largest > 0)
     for (double& density : made.by_cell) density /= made.largest;
+  made.log_by_cell.resize(made.by_cell.size());
+  std::transform(made.by_cell.begin(), made.by_cell.end(), made.log_by_cell.begin(), log_of);
   made.regular = !breaks.empty();
   for (std::size_t c = 1; c < breaks.size(); ++c) made.regular = made.regular && breaks[c] == breaks[0] + static_cast<double>(c);
   if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family != 0; })) made.peaked = std::move(peaked);

@@ -37,7 +37,7 @@ struct Variable {
   std::vector<double> log_density;
 
   // The same cell by cell, all over the largest density of any leaf in any cell: what bounds over boxes are made of.
-  std::vector<double> by_cell;  // [cell][leaf], with floor; steps only
+  std::vector<double> by_cell, log_by_cell;  // [cell][leaf], with floor; steps only
   double largest = 0;
   bool regular = false;  // breaks are b, b + 1, b + 2, ...
 

@@ -86,7 +86,7 @@ void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> target
   if (circuit.variables() != problem.domain.features.size() && circuit.variables() != problem.domain.features.size() + 1)
     throw std::invalid_argument("the circuit must have the domain's features, and at most a target besides");
   if (targets.shape(0) != problem.alternatives.size()) throw std::invalid_argument("there must be a target per alternative");
-  problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets), approximate);
+  problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets), approximate, alpha > 0);
   problem.delta = delta;
   problem.alpha = alpha;
 }

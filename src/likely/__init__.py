@@ -63,11 +63,13 @@ __all__ = [
     "equals",
     "increases",
     "predictor",
+    "problem",
+    "search",
     "show",
     "was",
 ]
 
-_ROOMS = ("circuit", "predictor", "show")
+_ROOMS = ("circuit", "predictor", "problem", "search", "show")
 
 
 def __getattr__(name: str) -> Any:

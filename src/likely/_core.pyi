@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,3 +60,55 @@ def expect_mixture(
     blocks: int,
     threads: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+class Problem:
+    def __init__(self) -> None: ...
+    def add_feature(
+        self,
+        atom: NDArray[np.float64],
+        atom_cost: NDArray[np.float64],
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        segments: NDArray[np.float64],
+        segment: NDArray[np.int32],
+        grid: float,
+        factual: float,
+    ) -> None: ...
+    def set_network(
+        self,
+        atoms: NDArray[np.float64],
+        slopes: NDArray[np.float64],
+        intercepts: NDArray[np.float64],
+        bias: NDArray[np.float64],
+        later: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    ) -> None: ...
+    def set_forest(
+        self,
+        nodes: NDArray[np.uint8],
+        roots: NDArray[np.int32],
+        output_of: NDArray[np.int32],
+        values: NDArray[np.float64],
+        base: NDArray[np.float64],
+        divisor: float,
+    ) -> None: ...
+    def add_alternative(self, coefficients: NDArray[np.float64], least: NDArray[np.float64]) -> None: ...
+    def set_circuit(
+        self, circuit: Circuit, targets: NDArray[np.float64], approximate: bool, delta: float, alpha: float
+    ) -> None: ...
+    def add_clause(self, literals: list[tuple[int, list[tuple[float, float]]]]) -> None: ...
+    def add_at_most(self, literals: list[tuple[int, list[tuple[float, float]]]], count: int) -> None: ...
+    def add_linear(self, features: list[int], coefficients: list[float], upper: float) -> None: ...
+    def narrowed(
+        self, atoms: list[list[int]], ranges: NDArray[np.float64], alternative: int, incumbent: float
+    ) -> tuple[bool, float, list[tuple[list[int], float, float]]]: ...
+    def solve(
+        self,
+        seconds: float,
+        boxes: int,
+        absolute_gap: float,
+        relative_gap: float,
+        solutions: int,
+        other_features: bool,
+        starts: NDArray[np.float64],
+        callback: Callable[[float, int, float, float], bool] | None,
+    ) -> dict[str, Any]: ...

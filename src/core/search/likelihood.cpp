@@ -17,8 +17,8 @@ double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
 
 }  // namespace
 
-Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate)
-    : circuit_(circuit), domain_(domain), targets_(std::move(targets)), approximate_(approximate) {
+Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate, bool weighed)
+    : circuit_(circuit), domain_(domain), targets_(std::move(targets)), approximate_(approximate), weighed_(weighed) {
   for (std::size_t j = 0; j < domain.features.size(); ++j)
     variables_.push_back(variable(circuit.variable(j), domain.features[j]));
 }
@@ -29,20 +29,28 @@ Likelihood::Variable Likelihood::variable(const likely::Variable& own, const Fea
   made.peaked = own.peaked;
   made.scale = own.largest > 0 ? own.largest : 1;
   const std::size_t count = own.leaves.size();
-  auto copy = [&](double low, double high, double* out) {
-    std::copy_n(own.by_cell.data() + own.cell(low) * count, count, out);
-    for (std::size_t l = 0; l < own.peaked.size(); ++l) out[l] += own.peaked[l].largest(low, high) / made.scale;
-  };
   while (made.size < f.low.size()) made.size *= 2;
-  made.atoms.resize(f.atom.size() * count);
-  made.ranges.assign(2 * made.size * count, 0.0);
-  for (std::size_t k = 0; k < f.atom.size(); ++k) copy(f.atom[k], f.atom[k], made.atoms.data() + k * count);
-  for (std::size_t c = 0; c < f.low.size(); ++c) copy(f.low[c], f.high[c], made.ranges.data() + (made.size + c) * count);
-  for (std::size_t n = made.size - 1; n >= 1; --n) {
-    const double *left = made.ranges.data() + 2 * n * count, *right = left + count;
-    double* out = made.ranges.data() + n * count;
-    for (std::size_t l = 0; l < count; ++l) out[l] = std::max(left[l], right[l]);
-  }
+  // One table of densities, and, if likelihood has a weight, the same of their logarithms.
+  auto fill = [&](const std::vector<double>& table, bool logs, std::vector<double>& atoms, std::vector<double>& ranges) {
+    auto copy = [&](double low, double high, double* out) {
+      std::copy_n(table.data() + own.cell(low) * count, count, out);
+      for (std::size_t l = 0; l < own.peaked.size(); ++l) {
+        const double peaked = own.peaked[l].largest(low, high) / made.scale;
+        out[l] = logs ? log_of(std::exp(out[l]) + peaked) : out[l] + peaked;
+      }
+    };
+    atoms.resize(f.atom.size() * count);
+    ranges.assign(2 * made.size * count, logs ? -kInf : 0.0);
+    for (std::size_t k = 0; k < f.atom.size(); ++k) copy(f.atom[k], f.atom[k], atoms.data() + k * count);
+    for (std::size_t c = 0; c < f.low.size(); ++c) copy(f.low[c], f.high[c], ranges.data() + (made.size + c) * count);
+    for (std::size_t n = made.size - 1; n >= 1; --n) {
+      const double *left = ranges.data() + 2 * n * count, *right = left + count;
+      double* out = ranges.data() + n * count;
+      for (std::size_t l = 0; l < count; ++l) out[l] = std::max(left[l], right[l]);
+    }
+  };
+  fill(own.by_cell, false, made.atoms, made.ranges);
+  if (weighed_) fill(own.log_by_cell, true, made.log_atoms, made.log_ranges);
   made.log_scale = log_of(made.scale);
   return made;
 }
@@ -50,6 +58,7 @@ Likelihood::Variable Likelihood::variable(const likely::Variable& own, const Fea
 Likelihood::Sweep Likelihood::sweep() const {
   Sweep made;
   made.leaf.assign(circuit_.nodes(), 1.0);
+  made.log_leaf.assign(circuit_.nodes(), 0.0);
   made.value.resize(circuit_.nodes());
   made.derivative.resize(circuit_.nodes());
   std::size_t most = 1;
@@ -106,7 +115,10 @@ void Likelihood::bound(const Box& box, Sweep& sweep) const {
   for (std::size_t j = 0; j < variables_.size(); ++j) {
     const Variable& own = variables_[j];
     greatest(own, box, j, domain_.features[j], sweep.row.data());
-    for (std::size_t l = 0; l < own.leaves.size(); ++l) sweep.leaf[own.leaves[l]] = sweep.row[l];
+    for (std::size_t l = 0; l < own.leaves.size(); ++l) {
+      sweep.leaf[own.leaves[l]] = sweep.row[l];
+      if (weighed_) sweep.log_leaf[own.leaves[l]] = log_of(sweep.row[l]);
+    }
     sweep.log_scale += own.log_scale;
   }
   for (std::size_t i = 0; i < circuit_.nodes(); ++i) {
@@ -230,6 +242,104 @@ bool Likelihood::filter(Box& box, const Sweep& sweep, double least) const {
     }
   }
   return changed;
+}
+
+std::size_t Likelihood::block_width(const Range& range) const {
+  std::size_t width = 1;
+  while (static_cast<std::size_t>(range.last) / width - static_cast<std::size_t>(range.first) / width + 1 > kBlocks) width *= 2;
+  return width;
+}
+
+Range Likelihood::block(const Box& box, std::size_t j, std::size_t b) const {
+  const Range& range = box.range[j];
+  if (range.empty()) return range;
+  const std::size_t width = block_width(range), begin = (static_cast<std::size_t>(range.first) / width + b) * width;
+  const auto first = std::max(range.first, static_cast<std::int32_t>(begin));
+  const auto last = std::min(range.last, static_cast<std::int32_t>(begin + width) - 1);
+  const Feature& f = domain_.features[j];
+  if (first > last) return {1, 0, 0, 0};
+  return {first, last, std::max(range.low, f.low[static_cast<std::size_t>(first)]), std::min(range.high, f.high[static_cast<std::size_t>(last)])};
+}
+
+// The logarithms of leaves over a block: of the node of the tree that holds it.
+const double* Likelihood::block_logs(const Variable& own, const Range& block, std::size_t width) const {
+  return own.log_ranges.data() + (own.size + static_cast<std::size_t>(block.first)) / width * own.leaves.size();
+}
+
+Likelihood::Worth Likelihood::worth() const {
+  Worth made;
+  made.atom.resize(domain_.atoms);
+  made.block.resize(domain_.features.size() * kBlocks);
+  made.leaf.assign(circuit_.nodes(), 0.0);
+  made.excess.resize(circuit_.nodes());
+  made.down.resize(circuit_.nodes());
+  return made;
+}
+
+double Likelihood::excess(const Box& box, const Sweep& sweep, double weight, Worth& worth) const {
+  for (std::size_t j = 0; j < variables_.size(); ++j) {
+    const Variable& own = variables_[j];
+    const std::size_t count = own.leaves.size();
+    const Feature& f = domain_.features[j];
+    for (std::size_t l = 0; l < count; ++l) worth.leaf[own.leaves[l]] = -kInf;
+    auto take = [&](const double* logs, double value) {
+      for (std::size_t l = 0; l < count; ++l) {
+        double& best = worth.leaf[own.leaves[l]];
+        best = std::max(best, weight * logs[l] + value);
+      }
+    };
+    box.each_atom(f, [&](std::size_t k) { take(own.log_atoms.data() + k * count, worth.atom[f.first_atom + k]); });
+    if (!box.range[j].empty()) {
+      const std::size_t width = block_width(box.range[j]);
+      for (std::size_t b = 0; b < kBlocks; ++b) {
+        const Range part = block(box, j, b);
+        if (part.empty()) break;
+        take(block_logs(own, part, width), worth.block[j * kBlocks + b]);
+      }
+    }
+    for (std::size_t l = 0; l < count; ++l) worth.leaf[own.leaves[l]] -= weight * sweep.log_leaf[own.leaves[l]];
+  }
+  for (std::size_t i = 0; i < circuit_.nodes(); ++i) {
+    double found = circuit_.kind(i) == 0 ? -kInf : 0;
+    if (circuit_.kind(i) == 2) found = worth.leaf[i];
+    for (std::int32_t child : circuit_.children(i))
+      found = circuit_.kind(i) == 0 ? std::max(found, worth.excess[child]) : found + worth.excess[child];
+    worth.excess[i] = found;
+  }
+  return worth.excess.back();
+}
+
+void Likelihood::descend(Worth& worth) const {
+  std::fill(worth.down.begin(), worth.down.end(), -kInf);
+  worth.down.back() = 0;
+  for (std::size_t i = circuit_.nodes(); i-- > 0;) {
+    if (circuit_.kind(i) == 2 || worth.down[i] == -kInf) continue;
+    for (std::int32_t child : circuit_.children(i)) {
+      const double others = circuit_.kind(i) == 0 ? 0 : worth.excess[i] - worth.excess[child];
+      worth.down[child] = std::max(worth.down[child], worth.down[i] + others);
+    }
+  }
+}
+
+double Likelihood::excess_atom(const Sweep& sweep, const Worth& worth, double weight, std::size_t j, std::size_t atom) const {
+  const Variable& own = variables_[j];
+  double best = -kInf;
+  for (std::size_t l = 0; l < own.leaves.size(); ++l) {
+    const std::int32_t leaf = own.leaves[l];
+    best = std::max(best, worth.down[leaf] + weight * (own.log_atoms[atom * own.leaves.size() + l] - sweep.log_leaf[leaf]));
+  }
+  return best + worth.atom[domain_.features[j].first_atom + atom];
+}
+
+double Likelihood::excess_block(const Box& box, const Sweep& sweep, const Worth& worth, double weight, std::size_t j, std::size_t b) const {
+  const Variable& own = variables_[j];
+  const double* logs = block_logs(own, block(box, j, b), block_width(box.range[j]));
+  double best = -kInf;
+  for (std::size_t l = 0; l < own.leaves.size(); ++l) {
+    const std::int32_t leaf = own.leaves[l];
+    best = std::max(best, worth.down[leaf] + weight * (logs[l] - sweep.log_leaf[leaf]));
+  }
+  return best + worth.block[j * kBlocks + b];
 }
 
 double Likelihood::exact(const double* row, Sweep& sweep) const {

@@ -16,12 +16,13 @@ namespace likely::search {
 class Likelihood {
  public:
   // Rows have the domain's features, then the circuit's target, which is targets[a] if alternative a is sought (NaN: any
-  // class).
-  Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate);
+  // class). `weighed`: likelihood has a weight in the objective.
+  Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate, bool weighed);
 
   // Buffers of one search, so that a box allocates nothing.
   struct Sweep {
     std::vector<double> leaf;        // per node: a leaf's greatest value over the box, scaled
+    std::vector<double> log_leaf;    // and its logarithm, if likelihood is weighed
     std::vector<double> value, derivative;
     std::vector<double> row;         // leaves of one feature
     std::vector<double> whole, nodes;  // a row with its target, and its values
@@ -43,6 +44,28 @@ class Likelihood {
   // Removes every atom, and every cell at the ends of the range, whose bound is below `least`; true if any was.
   bool filter(Box& box, const Sweep& sweep, double least) const;
 
+  // What the rows of a box can be worth, where x_j = v is worth w_j(v) and likelihood has a weight. For the sum over
+  // children t_a of a node, and any shares r that sum to 1, log sum_a t_a <= max_a [log t_a - log r_a]; with r the shares
+  // of the upward sweep and L the logarithm of what it found, this becomes, with M the excess over weight * L,
+  //   M(leaf) = max over v of [weight (log p_leaf(v) - L(leaf)) + w_j(v)],   M(product) = sum,   M(sum) = max
+  // and for every row  sum_j w_j(x_j) + weight log p(x) <= M(root) + weight L(root).  One sweep up, and one down for the
+  // same with a single value fixed.
+  struct Worth {
+    std::vector<double> atom;   // over all atoms: w_j
+    std::vector<double> block;  // per feature kBlocks runs of cells: the greatest w_j on each
+    std::vector<double> leaf, excess, down;
+  };
+  static constexpr std::size_t kBlocks = 16;
+  // The runs of cells that a range is cut into; the last ones may be empty (first > last).
+  Range block(const Box& box, std::size_t j, std::size_t b) const;
+  Worth worth() const;
+  // M(root), after bound; `atom` and `block` are given.
+  double excess(const Box& box, const Sweep& sweep, double weight, Worth& worth) const;
+  // After excess: the same with one value fixed, less M(root).
+  void descend(Worth& worth) const;
+  double excess_atom(const Sweep& sweep, const Worth& worth, double weight, std::size_t j, std::size_t atom) const;
+  double excess_block(const Box& box, const Sweep& sweep, const Worth& worth, double weight, std::size_t j, std::size_t b) const;
+
   // The exact log-likelihood of a row of the domain's features.
   double exact(const double* row, Sweep& sweep) const;
 
@@ -53,6 +76,7 @@ class Likelihood {
     std::vector<std::int32_t> leaves;
     std::vector<double> atoms;   // [atom][leaf]
     std::vector<double> ranges;  // [node][leaf]
+    std::vector<double> log_atoms, log_ranges;
     std::vector<Peaked> peaked;
     std::size_t size = 1;        // cells, rounded up to a power of two
     double log_scale = 0;        // log of the largest
@@ -64,13 +88,15 @@ class Likelihood {
   Variable variable(const likely::Variable& own, const Feature& feature) const;
   void greatest(const Variable& own, const Box& box, std::size_t j, const Feature& f, double* out) const;
   double combined(const Variable& own, const Sweep& sweep, const double* values) const;
+  std::size_t block_width(const Range& range) const;
+  const double* block_logs(const Variable& own, const Range& block, std::size_t width) const;
   std::int32_t first_likely(const Variable& own, const Sweep& sweep, std::int32_t first, std::int32_t last, double least,
                             bool from_left) const;
 
   const Circuit& circuit_;
   const Domain& domain_;
   std::vector<double> targets_;
-  bool approximate_;
+  bool approximate_, weighed_;
   std::vector<Variable> variables_;
 };
 

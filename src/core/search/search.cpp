@@ -42,6 +42,7 @@ Search::Search(const Problem& problem, const Limits& limits, Poll poll)
   for (std::size_t g = 0; g < most; ++g) relaxations_.push_back(problem.score->relaxation());
   duals_.resize(most);
   if (likelihood_) sweep_ = likelihood_->sweep();
+  if (likelihood_ && problem.alpha > 0) worth_ = likelihood_->worth();
 }
 
 double Search::seconds() const { return now() - started_; }
@@ -206,7 +207,74 @@ bool Search::narrow_cost(Open& open, bool& changed) {
   }
   if (cutoff() < kInf)
     for (std::size_t g = 0; g < goals.size(); ++g) drop_dear(open.box, g, duals_[g], changed);
-  return !any_empty(domain_, open.box);
+  if (any_empty(domain_, open.box)) return false;
+  if (worth_)
+    for (std::size_t g = 0; g < goals.size(); ++g)
+      if (!narrow_jointly(open, g, changed)) return false;
+  return true;
+}
+
+// Cost, score and likelihood in one bound: each component of the circuit has values of its own that it finds likely, and
+// they are not the cheap ones.
+bool Search::narrow_jointly(Open& open, std::size_t g, bool& changed) {
+  const Goal& goal = problem_.alternatives[open.alternative][g];
+  const Relaxation& relaxation = relaxations_[g];
+  const double multiplier = relaxation.additive ? duals_[g].multiplier : 0, alpha = problem_.alpha;
+  const double fixed = (relaxation.additive ? multiplier * (goal.least - relaxation.constant) : 0) - alpha * sweep_->log_upper;
+  Box& box = open.box;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    box.each_atom(f, [&](std::size_t k) {
+      const double gain = multiplier > 0 ? multiplier * relaxation.atom[f.first_atom + k] : 0;
+      worth_->atom[f.first_atom + k] = gain - f.atom_cost[k];
+    });
+    for (std::size_t b = 0; b < Likelihood::kBlocks; ++b) {
+      const Range part = likelihood_->block(box, j, b);
+      if (part.empty()) break;
+      double best = -kInf;
+      for (auto s = static_cast<std::size_t>(f.segment[static_cast<std::size_t>(part.first)]);
+           s <= static_cast<std::size_t>(f.segment[static_cast<std::size_t>(part.last)]); ++s) {
+        const Segment& own = f.segments[s];
+        for (const double v : {std::max(own.low, part.low), std::min(own.high, part.high)})
+          best = std::max(best, (multiplier > 0 ? multiplier * relaxation.number(j, v) : 0) - own.cost(v));
+      }
+      worth_->block[j * Likelihood::kBlocks + b] = best;
+    }
+  }
+  const double bound = fixed - likelihood_->excess(box, *sweep_, alpha, *worth_);
+  open.bound = std::max(open.bound, bound - slack_of(bound));
+  if (open.bound >= cutoff()) {
+    least_dropped_ = std::min(least_dropped_, open.bound);
+    return false;
+  }
+  const double limit = cutoff() + slack_of(bound);
+  if (limit == kInf) return true;
+  likelihood_->descend(*worth_);
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    box.each_atom(f, [&](std::size_t k) {
+      if (fixed - likelihood_->excess_atom(*sweep_, *worth_, alpha, j, k) > limit) {
+        box.drop_atom(f, k);
+        changed = true;
+      }
+    });
+    if (box.range[j].empty()) continue;
+    std::int32_t first = box.range[j].last + 1, last = -1;
+    for (std::size_t b = 0; b < Likelihood::kBlocks; ++b) {
+      const Range part = likelihood_->block(box, j, b);
+      if (part.empty()) break;
+      if (fixed - likelihood_->excess_block(box, *sweep_, *worth_, alpha, j, b) > limit) continue;
+      first = std::min(first, part.first);
+      last = std::max(last, part.last);
+    }
+    if (first > last) {
+      box.drop_numbers(j);
+      changed = true;
+    } else {
+      changed |= box.keep_cells(domain_, j, first, last);
+    }
+  }
+  return !any_empty(domain_, box);
 }
 
 // The value of feature j with the least cost - multiplier * gain; of equals, the one that gains most.
@@ -550,15 +618,19 @@ std::size_t Search::choose_feature(const Open& open) const {
     }
   }
   if (likelihood_) {
-    const double needed = problem_.alpha > 0 ? cheapest_log_likelihood_ : problem_.delta;
-    const double room = std::max(sweep_->log_upper - needed, 1e-9);
-    if (problem_.alpha > 0 || cheapest_log_likelihood_ < problem_.delta) {
+    // Against the threshold, a loss counts as a share of what may be lost; in the objective, of the gap that is to close.
+    const bool missed = cheapest_log_likelihood_ < problem_.delta;
+    const double room = std::max(sweep_->log_upper - problem_.delta, 1e-9);
+    const double gap = std::max(std::min(cutoff(), 1e300) - open.bound, 1e-9);
+    if (problem_.alpha > 0 || missed) {
       for (std::size_t j = 0; j < count; ++j) {
         const Feature& f = domain_.features[j];
         const std::int32_t k = f.atom_of(cheapest_[j]);
         const double own = k >= 0 ? likelihood_->log_upper_atom(*sweep_, j, static_cast<std::size_t>(k))
                                   : likelihood_->log_upper_cell(*sweep_, j, static_cast<std::size_t>(f.cell_of(cheapest_[j])));
-        share[j] += std::min((sweep_->log_upper - own) / room, 2.0);
+        const double loss = sweep_->log_upper - own;
+        if (problem_.alpha > 0) share[j] += std::min(problem_.alpha * loss / gap, 2.0);
+        if (missed) share[j] += std::min(loss / room, 2.0);
       }
     }
   }

@@ -95,6 +95,7 @@ class Search {
   bool narrow_cost(Open& open, bool& changed);
   void drop_low_scores(Box& box, const Relaxation& relaxation, double least, bool& changed) const;
   void drop_dear(Box& box, std::size_t goal, const Dual& dual, bool& changed) const;
+  bool narrow_jointly(Open& open, std::size_t goal, bool& changed);
 
   Choice best_choice(const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier) const;
   Dual lagrangian(const Box& box, const Relaxation& relaxation, double least) const;
@@ -129,6 +130,7 @@ class Search {
   std::vector<Relaxation> relaxations_;  // per goal of the alternative at hand
   std::vector<Dual> duals_;
   std::optional<Likelihood::Sweep> sweep_;
+  std::optional<Likelihood::Worth> worth_;
   std::vector<double> cheapest_;  // the cheapest row of the box at hand
   double cheapest_log_likelihood_ = 0;
   Result result_;

@@ -1,8 +1,10 @@
-"""How large a circuit should be: the smallest of three sizes that is not worse on rows it has not seen.
+"""How large a circuit should be: the smallest of a few sizes that is not worse on rows it has not seen.
 
-Every node is paid again in every explanation. With few rows all of them are held out once, in five turns; with many, a
-tenth of them is, and the trials learn from a sample of the others. A smaller circuit is preferred if the largest mean
-log-likelihood exceeds its own by no more than one standard error of their difference, row by row.
+Every node is paid again in every explanation. Three sizes are tried, and the smallest circuit there is, a product of
+independent variables. With few rows all of them are held out once, in five turns; with many, a tenth of them is, and the
+trials learn from a sample of the others. A smaller circuit is preferred if the largest mean log-likelihood exceeds its
+own by no more than one standard error of their difference, row by row, or by nothing that matters. The bins are those of
+all rows; all else is learned without those held out.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ HELD_OUT, MOST_TRAINING, MOST_JUDGED = 0.1, 50_000, 20_000
 FEWEST_ROWS = 20
 #: The sizes that are tried, as parts of the largest.
 PARTS = (1, 2, 4)
+#: A mean log-likelihood higher by less is not worth a node.
+NO_MATTER = 1e-3
 #: The largest circuit: nodes per row, nodes, nodes per variable (the greater of the last two).
 PER_ROW, MOST_NODES, PER_VARIABLE = 0.15, 700, 8
 
@@ -50,7 +54,7 @@ def size(table: Binned, nodes: int | None, seed: int, *, threads: int, progress:
     """The size to learn with; `nodes`, if given, and then only how good it is on held-out rows."""
     least = len(table.bins) + 1
     most = largest(len(table), len(table.bins)) if nodes is None else nodes
-    sizes = sorted({max(least, most // part) for part in PARTS}) if nodes is None else [nodes]
+    sizes = sorted({least, *(max(least, most // part) for part in PARTS)}) if nodes is None else [nodes]
     if len(table) < FEWEST_ROWS:
         return Choice(most, float("nan"))
     splits = list(_splits(len(table), np.random.default_rng(seed)))
@@ -68,7 +72,7 @@ def size(table: Binned, nodes: int | None, seed: int, *, threads: int, progress:
     except KeyboardInterrupt:
         return Choice(own, float("nan"), replace(found or fit(table, least, seed, threads=threads), interrupted=True))
     judged_rows = np.concatenate([judged for _, judged in splits])
-    return _smallest(sizes, np.array([np.concatenate(own) for own in logs]), table.weights[judged_rows])
+    return _smallest(sizes, np.array([np.concatenate(found) for found in logs]), table.weights[judged_rows])
 
 
 def _splits(rows: int, rng: np.random.Generator) -> Iterator[tuple[Places, Places]]:
@@ -84,10 +88,10 @@ def _splits(rows: int, rng: np.random.Generator) -> Iterator[tuple[Places, Place
 
 
 def _smallest(sizes: list[int], logs: Numbers, weights: Numbers) -> Choice:
-    """The first size that is within one standard error of the best."""
+    """The first size that is not worse than the best."""
     means = np.average(logs, axis=1, weights=weights)
     best = int(np.argmax(means))
     behind = means[best] - means
     errors = np.sqrt(np.average((logs[best] - logs - behind[:, None]) ** 2, axis=1, weights=weights) / logs.shape[1])
-    place = int(np.argmax(behind <= errors))
+    place = int(np.argmax(behind <= np.maximum(errors, NO_MATTER)))
     return Choice(sizes[place], float(means[place]))

@@ -108,5 +108,6 @@ def _nearest(wanted: float, low: float, high: float, grid: float | None) -> Numb
     """The values from low to high that are nearest to a number: it or an end, or the multiples of the step around it."""
     if grid is None or high < -LARGEST:
         return np.clip([wanted], low, high)
-    around = np.array([np.floor(wanted / grid), np.ceil(wanted / grid)])
-    return snap(np.clip(around, *(steps_below(np.array([low, -high]), grid) * [1, -1])) * grid, grid)
+    first, last = steps_below(np.array([low, -high]), grid) * [1, -1]
+    around = np.clip([np.floor(wanted / grid), np.ceil(wanted / grid)], first, last)
+    return np.clip(snap(around * grid, grid), low, high)

@@ -75,7 +75,7 @@ def learn(
 
     `method` is "mixture" (`likely.circuit.mixture`: small and likely) or "learnspn" (`likely.circuit.learnspn`: the
     paper's learner, with `min_slice`, the share of the rows below which a slice is not divided, and `threshold` of
-    dependence). `nodes` is the size of a mixture at most, if it is more than the number of variables; left out, three
+    dependence). `nodes` is the size of a mixture at most, if it is more than the number of variables; left out, a few
     sizes are tried, and the smallest is taken that is not worse on held-out rows (`likely.circuit.choose`).
 
     Unknown cells (NaN) are summed over. `finest` is the width of the narrowest bins of numbers (`likely.circuit.bins`).

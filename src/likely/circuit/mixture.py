@@ -146,7 +146,7 @@ def fit(table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Cal
     part = table.drawn(FIRST_ROWS, rng)
     found = _start(part, nodes, rng)
     if found.components == 1:
-        return _round(found, table, 1.0, threads)
+        return _round(found, table, 1.0, threads).refitted()
     try:
         for done in range(ROUNDS):
             held_back = done >= ROUNDS // 2

@@ -13,6 +13,7 @@ from likely.predictor import TreeEnsemble
 from likely.problem import Problem
 from likely.schema import Feature
 from likely.schema.costs import Cost, MixedCost
+from likely.schema.numeric import snap
 from likely.schema.region import Region
 from likely.schema.rules import AtMost, Clause, Rule
 from likely.schema.values import LARGEST, Numbers
@@ -60,7 +61,10 @@ def feature_cells(feature: Feature, cost: Cost, factual: float, starts: Numbers)
     atoms = np.array([feature.atom_number(k) for k in range(len(feature.atoms))])
     numbers = feature.region & Region.between(-LARGEST, LARGEST) if feature.numeric else Region(())
     kinks = _kinks(feature, cost, factual)
-    low, high = _cut(numbers, np.unique(np.concatenate([starts, kinks])), grid)
+    apart = _apart(feature, numbers, factual)
+    low, high = _cut(numbers, np.unique(np.concatenate([starts, kinks, apart, np.nextafter(apart, np.inf)])))
+    if grid:
+        low, high = _on_grid(low, high, grid, apart, np.round(apart[feature.fits(apart)] / grid))
     segments, segment = _segments(feature, cost, factual, low, high, kinks)
     prices = cost.price(feature, factual, atoms) if len(atoms) else np.empty(0)
     return FeatureCells(atoms, prices, low, high, segments, segment, grid)
@@ -74,20 +78,51 @@ def _kinks(feature: Feature, cost: Cost, factual: float) -> Numbers:
     return np.array(found)
 
 
-def _cut(numbers: Region, starts: Numbers, grid: float) -> tuple[Numbers, Numbers]:
-    """Closed cells between the starts; with a grid, from grid point to grid point, and none without one."""
+def _apart(feature: Feature, numbers: Region, factual: float) -> Numbers:
+    """Values that are no multiple of the step to the last bit, each a cell of its own.
+
+    The factual may always stay as it is, and takes the place of the multiple beside it; and so may a bound, where that
+    multiple lies beyond it (data were computed by somebody else, perhaps as singles).
+    """
+    grid = getattr(feature, "grid", None)
+    if grid is None or numbers.empty:
+        return np.empty(0)
+    ends = np.array([numbers.low, numbers.high])
+    multiples = snap(ends, grid)
+    found = ends[feature.fits(ends) & ((multiples < numbers.low) | (multiples > numbers.high))]
+    if factual in numbers and factual != snap(np.array([factual]), grid)[0]:
+        found = np.append(found, factual)
+    return np.unique(found)
+
+
+def _cut(numbers: Region, starts: Numbers) -> tuple[Numbers, Numbers]:
+    """Closed cells between the starts."""
     lows, highs = [np.empty(0)], [np.empty(0)]
     for low, high in numbers.intervals:
         inner = starts[(starts > low) & (starts <= high)]
         lows.append(np.concatenate([[low], inner]))
         highs.append(np.concatenate([np.nextafter(inner, -np.inf), [high]]))
-    low_ends, high_ends = np.concatenate(lows), np.concatenate(highs)
-    if grid:
-        first = steps_below(low_ends, grid) * grid
-        last = (steps_below(np.nextafter(high_ends, np.inf), grid) - 1) * grid
-        held = first <= last
-        low_ends, high_ends = np.maximum(first, low_ends)[held], np.minimum(last, high_ends)[held]
-    return low_ends, high_ends
+    return np.concatenate(lows), np.concatenate(highs)
+
+
+def _on_grid(low: Numbers, high: Numbers, grid: float, apart: Numbers, taken: Numbers) -> tuple[Numbers, Numbers]:
+    """The cells from multiple to multiple of the step, without those that hold none.
+
+    What stands `apart` stays as it is; the multiples whose numbers are `taken` are no values beside it.
+    """
+    first, last = _first_place(low, grid), _first_place(np.nextafter(high, np.inf), grid) - 1
+    for place in taken:
+        first, last = np.where(first == place, place + 1, first), np.where(last == place, place - 1, last)
+    alone = (low == high) & np.isin(low, apart)
+    held = alone | (first <= last)
+    on_grid = snap(np.stack([first, last]) * grid, grid) + 0.0
+    return np.where(alone, low, on_grid[0])[held], np.where(alone, high, on_grid[1])[held]
+
+
+def _first_place(numbers: Numbers, grid: float) -> Numbers:
+    """The number of the first multiple of the step that is not below each number, to the last bit."""
+    places = steps_below(numbers, grid)
+    return np.where(snap(places * grid, grid) < numbers, places + 1, places)
 
 
 def _segments(

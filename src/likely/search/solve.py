@@ -26,13 +26,25 @@ def solve(
     """
     limits = limits or Limits()
     rows = np.empty((0, len(problem.schema))) if starts is None else np.ascontiguousarray(starts, dtype=np.float64)
-    moved = None if callback is None else lambda *moment: bool(callback(Moment(*moment)))
+    own = problem.plausibility
+    offset, shift = (own.offset, own.weight * own.offset) if own is not None else (0.0, 0.0)
+
+    def moment(seconds: float, boxes: int, best: float, proven: float) -> Moment:
+        return Moment(seconds, boxes, best - shift, proven - shift)
+
+    moved = None if callback is None else lambda *now: bool(callback(moment(*now)))
     found = compiled(problem).solve(
-        limits.seconds, limits.boxes, limits.absolute_gap, limits.relative_gap, limits.solutions, limits.other_features, rows, moved
-    )  # fmt: skip
-    offset = problem.plausibility.offset if problem.plausibility is not None else 0.0
+        limits.seconds,
+        limits.boxes,
+        limits.absolute_gap,
+        limits.relative_gap,
+        limits.solutions,
+        limits.other_features,
+        rows,
+        moved,
+    )
     solutions = tuple(
-        Solution(np.array(row), objective, cost, likelihood + offset, problem.goal.alternatives[alternative].number)
+        Solution(np.array(row), objective - shift, cost, likelihood + offset, problem.goal.alternatives[alternative].number)
         for row, objective, cost, likelihood, alternative in found["solutions"]
     )
     statistics = Statistics(
@@ -41,6 +53,7 @@ def solve(
         found["seconds"],
         found["seconds_score"],
         found["seconds_likelihood"],
-        tuple(Moment(*moment) for moment in found["trace"]),
+        tuple(moment(*now) for now in found["trace"]),
     )
-    return Result(found["status"], solutions, Bounds(found["found"], found["proven"]), statistics, found["interrupted"])
+    bounds = Bounds(found["found"] - shift, found["proven"] - shift)
+    return Result(found["status"], solutions, bounds, statistics, found["interrupted"])

@@ -1,0 +1,347 @@
+"""Beyond the paper's size: wide networks, large forests and large circuits, with and without a likelihood threshold.
+
+    python benchmarks/large_models.py DATA [--names gmsc] [--families "network 64-32"] [--rows 20] [--limit-seconds 60]
+                                           [--rivals PYTHON] [--keep FOLDER] [--json OUT]
+
+DATA holds credit.csv.gz, adult.csv.gz and gmsc.csv.gz. Every model is trained on the first of five folds, with both classes
+weighing the same, and read by `likely.predictor.read`: networks behind min-max scaling and one-hot, forests behind
+one-hot. The circuit is learned from the same rows. Each query asks for the nearest row of the other class, for as many
+test rows of each predicted class; "likely" asks for at least the median log-likelihood of the training rows too. A search
+starts from the nearest training rows that are answers. Time is all that a caller pays per query, on one thread.
+"gap" is (found - proven) / found, at the limit, of the queries that were not certified and have an answer. The last columns say
+where the time goes: bounds of the score, bounds of the likelihood, the rest of the search, and all outside of it.
+
+With --rivals, the interpreter that has them answers the same queries on the same forests (see rivals_worker.py): `treecf`
+with its exact backend and our cost, domains and whole numbers; `dtai-veritas`, which knows neither our cost nor one-hot
+columns, on the data without such columns: it finds the least *largest* weighted change. --keep stores what was trained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cases
+import numpy as np
+import pandas as pd
+import rivals
+from joblib import Memory
+from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import KFold
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
+from sklearn.utils.class_weight import compute_sample_weight
+from summary import Column, head, line, one_thread, share, spread
+
+import likely
+from likely.circuit import Circuit
+from likely.errors import LikelyWarning
+from likely.predictor import Form, TreeEnsemble
+from likely.problem import Limits, Plausibility, Problem, not_class
+from likely.search import solve
+
+Numbers = NDArray[np.float64]
+
+TARGETS = {"credit": "class", "adult": "income", "gmsc": "SeriousDlqin2yrs"}
+#: Nodes of the circuits at most: about the paper's, and ten times that.
+NODES = {"credit": 130, "adult": 1800, "gmsc": 1000}
+LARGE_CIRCUIT = ", large circuit"
+FAMILIES = (
+    f"network 20-10{LARGE_CIRCUIT}",
+    "network 64-32",
+    "network 128-64",
+    "forest 100",
+    "forest 500",
+    "boosting 100",
+    "boosting 500",
+)
+#: Training rows among which starts are looked for.
+POOL = 5000
+
+
+# -- data, models, circuits -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A data set: the rows to learn from, and those to ask about."""
+
+    name: str
+    train: pd.DataFrame
+    labels: pd.Series
+    test: pd.DataFrame
+
+
+def data_of(folder: Path, name: str) -> Data:
+    """The first of five folds."""
+    table = pd.read_csv(folder / f"{name}.csv.gz", index_col="id")
+    labels = table.pop(TARGETS[name])
+    train, test = next(KFold(5, shuffle=True, random_state=0).split(table))
+    return Data(name, table.iloc[train], labels.iloc[train], table.iloc[test])
+
+
+def model_of(family: str) -> Any:
+    """An unfitted model by name, e.g. "network 64-32" or "forest 500"."""
+    kind, size = family.removesuffix(LARGE_CIRCUIT).split()
+    if kind == "network":
+        return MLPClassifier(tuple(int(width) for width in size.split("-")), batch_size=64, max_iter=50, random_state=0)
+    if kind == "forest":
+        return RandomForestClassifier(int(size), max_depth=6, random_state=0, n_jobs=-1)
+    return HistGradientBoostingClassifier(
+        max_iter=int(size), max_depth=6, max_leaf_nodes=None, early_stopping=False, random_state=0
+    )
+
+
+def fitted(data: Data, family: str) -> Any:
+    """The model of a family behind its encoder, fitted."""
+    numbers = list(data.train.select_dtypes("number"))
+    texts = [column for column in data.train if column not in numbers]
+    one_hot = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
+    encoder = make_column_transformer(
+        (MinMaxScaler() if family.startswith("network") else "passthrough", numbers), (one_hot, texts)
+    )
+    model = make_pipeline(encoder, model_of(family))
+    weights = {f"{model.steps[-1][0]}__sample_weight": compute_sample_weight("balanced", data.labels)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fifty epochs, as in the paper, whether they converged or not
+        return model.fit(data.train, data.labels, **weights)
+
+
+def trained(folder: Path, name: str, family: str) -> Any:
+    """The same from names, which is what a memory can key."""
+    return fitted(data_of(folder, name), family)
+
+
+def circuit_of(folder: Path, name: str, nodes: int) -> str:
+    """A learned circuit as JSON."""
+    data = data_of(folder, name)
+    found = likely.circuit.learn(data.train, data.labels, likely.Schema.infer(data.train), nodes=nodes, progress=False)
+    return found.circuit.to_json()
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Training rows with their predicted classes and how likely they are with them."""
+
+    rows: Numbers
+    labels: NDArray[Any]
+    log_likelihoods: Numbers
+
+    def starts(self, problem: Problem, count: int) -> Numbers:
+        """The nearest rows that answer a problem of two classes."""
+        own = problem.form.predict(problem.factual[None])[0]
+        least = -np.inf if problem.plausibility is None else problem.plausibility.least
+        rows = self.rows[(self.labels != own) & (self.log_likelihoods >= least)]
+        return rows[np.argsort(problem.schema.prices(problem.factual, rows), kind="stable")[:count]]
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Everything that the queries of one data set and family share."""
+
+    name: str
+    family: str
+    schema: likely.Schema
+    form: Form
+    circuit: Circuit
+    median: float
+    pool: Pool
+    factuals: Numbers
+
+
+def setting_of(folder: Path, name: str, family: str, count: int, memory: Memory) -> Setting:
+    """Trains, learns, reads, and picks the rows to ask about."""
+    data = data_of(folder, name)
+    schema = likely.Schema.infer(data.train)
+    model = memory.cache(trained)(folder, name, family)
+    nodes = NODES[name] * (10 if family.endswith(LARGE_CIRCUIT) else 1)
+    circuit = Circuit.from_json(memory.cache(circuit_of)(folder, name, nodes))
+    form = likely.predictor.read(model, schema)
+    rows = schema.encode(data.train)[:POOL]
+    labels = form.predict(rows)
+    pool = Pool(rows, labels, circuit.log_likelihood(rows, labels))
+    median = float(np.median(circuit.log_likelihood(data.train, data.labels)))
+    return Setting(name, family, schema, form, circuit, median, pool, factuals_of(form, schema.encode(data.test), count))
+
+
+def factuals_of(form: Form, rows: Numbers, count: int) -> Numbers:
+    """As many rows of each predicted class, as far as there are."""
+    labels = form.predict(rows)
+    random = np.random.default_rng(0)
+    picked = []
+    for label in form.classes:
+        own = np.flatnonzero(labels == label)
+        picked += list(random.permutation(own)[: count // 2])
+    return rows[picked]
+
+
+def problem_of(setting: Setting, factual: Numbers, likely_enough: bool) -> Problem:
+    """The question about one row."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LikelyWarning)
+        schema = setting.schema.widened(factual)
+    goal = not_class(setting.form, setting.form.predict(factual[None])[0])
+    plausibility = Plausibility(setting.circuit, setting.median) if likely_enough else None
+    return Problem(schema, factual, setting.form, goal, plausibility)
+
+
+def asked(setting: Setting, factual: Numbers, likely_enough: bool, limits: Limits, starts: int) -> dict[str, Any]:
+    """One query, answered and judged."""
+    clock, processor = time.perf_counter(), time.process_time()
+    problem = problem_of(setting, factual, likely_enough)
+    result = solve(problem, limits, starts=setting.pool.starts(problem, starts))
+    seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
+    found = result.solutions[0].row[None] if result.solutions else np.empty((0, len(factual)))
+    own = result.statistics
+    return {
+        "status": result.status,
+        "found": result.bounds.found if result.solutions else None,
+        "proven": result.bounds.proven if math.isfinite(result.bounds.proven) else None,
+        "wrong": not cases.answers(problem, found).all(),
+        "seconds": seconds,
+        "processor_seconds": processor_seconds,
+        "boxes": own.boxes,
+        "score_share": own.seconds_score / seconds,
+        "likelihood_share": own.seconds_likelihood / seconds,
+        "search_share": (own.seconds - own.seconds_score - own.seconds_likelihood) / seconds,
+        "outside_share": 1 - own.seconds / seconds,
+    }
+
+
+def summed(setting: Setting, engine: str, asks: str, found: list[dict[str, Any]]) -> dict[str, Any]:
+    """All queries of one setting to one engine."""
+    certified = [own["status"] in ("optimal", "infeasible") for own in found]
+    gaps = [
+        (own["found"] - (own["proven"] or 0.0)) / own["found"]
+        for own, proved in zip(found, certified, strict=True)
+        if not proved and own["found"]
+    ]
+    shares = [key for key in ("score_share", "likelihood_share", "search_share", "outside_share") if key in found[0]]
+    return {
+        "data": setting.name,
+        "family": setting.family,
+        "engine": engine,
+        "asks": asks,
+        "queries": len(found),
+        "circuit_nodes": len(setting.circuit),
+        "certified": share(certified),
+        "infeasible": share(own["status"] == "infeasible" for own in found),
+        "unknown": share(own["status"] == "unknown" for own in found),
+        "wrong": sum(own.get("wrong", False) for own in found),
+        **{key: spread(own[key] for own in found) for key in ("seconds", "processor_seconds", "boxes") if key in found[0]},
+        "gap": {"median": float(np.median(gaps)), "max": max(gaps)} if gaps else None,
+        **{key: float(np.average([own[key] for own in found], weights=[own["seconds"] for own in found])) for key in shares},
+        "costs": [own["found"] for own in found],
+        "statuses": [own["status"] for own in found],
+    }
+
+
+def compared(setting: Setting, python: Path, limit: float, ours: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rivals on the same forest and rows, with how their costs compare with ours where both are certified."""
+    results = []
+    for engine, found in rivals.asked(setting.schema, setting.form, setting.factuals, limit, python).items():
+        own = summed(setting, engine, rivals.ASKS[engine], found)
+        pairs = [
+            (theirs["found"], cost)
+            for theirs, cost, status in zip(found, ours["costs"], ours["statuses"], strict=True)
+            if theirs["found"] is not None and cost is not None and status == "optimal"
+        ]
+        own["cost_over_ours"] = spread(theirs / cost for theirs, cost in pairs) if pairs else None
+        own["cheaper_than_ours"] = sum(theirs < cost * (1 - 1e-6) for theirs, cost in pairs)
+        results.append(own)
+    return results
+
+
+# -- the table --------------------------------------------------------------------------------------------------------
+
+
+def _percent(key: str) -> Any:
+    return lambda own: f"{own[key]:.0%}" if own.get(key) is not None else "-"
+
+
+def _gap(own: dict[str, Any]) -> str:
+    return "-" if own["gap"] is None else f"{own['gap']['median']:.0%} {own['gap']['max']:.0%}"
+
+
+def _boxes(which: str) -> Any:
+    return lambda own: f"{own['boxes'][which]:.0f}" if "boxes" in own else "-"
+
+
+COLUMNS: list[Column] = [
+    ("data", -6, lambda own: own["data"]),
+    ("family", -28, lambda own: own["family"]),
+    ("engine", -8, lambda own: own["engine"]),
+    ("asks for", -12, lambda own: own["asks"]),
+    ("queries", 7, lambda own: str(own["queries"])),
+    ("certified", 9, _percent("certified")),
+    ("none", 4, _percent("infeasible")),
+    ("unknown", 7, _percent("unknown")),
+    ("wrong", 5, lambda own: str(own["wrong"])),
+    ("s: median", 9, lambda own: f"{own['seconds']['median']:.3f}"),
+    ("p99", 7, lambda own: f"{own['seconds']['p99']:.3f}"),
+    ("max", 7, lambda own: f"{own['seconds']['max']:.3f}"),
+    ("boxes: median", 13, _boxes("median")),
+    ("max", 7, _boxes("max")),
+    ("gap: median max", 15, _gap),
+    ("score", 5, _percent("score_share")),
+    ("likelihood", 10, _percent("likelihood_share")),
+    ("rest", 4, _percent("search_share")),
+    ("outside", 7, _percent("outside_share")),
+    ("cost / ours", 11, lambda own: f"{own['cost_over_ours']['median']:.3f}" if own.get("cost_over_ours") else "-"),
+]
+
+
+def measured(setting: Setting, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """All that is asked of one setting, printed as it comes."""
+    limits = Limits(seconds=options.limit_seconds)
+    results = []
+    for asks, likely_enough in (("near", False), ("near, likely", True)):
+        if likely_enough is False and setting.family.endswith(LARGE_CIRCUIT):
+            continue
+        with one_thread():
+            found = [asked(setting, row, likely_enough, limits, options.starts) for row in setting.factuals]
+        results.append(summed(setting, "likely", asks, found))
+        print(line(COLUMNS, results[-1]), flush=True)
+    if options.rivals and isinstance(setting.form, TreeEnsemble):
+        for own in compared(setting, options.rivals, options.limit_seconds, results[0]):
+            results.append(own)
+            print(line(COLUMNS, own), flush=True)
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--names", nargs="*", default=list(TARGETS), choices=list(TARGETS))
+    parser.add_argument("--families", nargs="*", default=list(FAMILIES), choices=FAMILIES, metavar="FAMILY")
+    parser.add_argument("--rows", type=int, default=20)
+    parser.add_argument("--limit-seconds", type=float, default=60.0)
+    parser.add_argument("--starts", type=int, default=50, help="training rows given to each search (50)")
+    parser.add_argument("--rivals", type=Path, metavar="PYTHON")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where trained models and circuits are kept")
+    parser.add_argument("--json", type=Path, metavar="OUT")
+    options = parser.parse_args()
+    memory = Memory(options.keep, verbose=0)
+    results = []
+    print(head(COLUMNS))
+    for name in options.names:
+        for family in options.families:
+            results += measured(setting_of(options.data, name, family, options.rows, memory), options)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""The paper's queries: how many are answered with a proof, how well, and how fast.
+
+    python benchmarks/paper_cases.py DIR [--variant median sample] [--limit-seconds 60] [--json OUT]
+
+DIR holds case files (`*.json.gz`): schema, network, circuit and factuals, with the answers of the authors' Gurobi runs
+and the best answers known. Every query is asked on one thread. Its time is all that a caller pays from the user's row to
+the answer: encoding it, building the problem, compiling it and the search ("search" is the last alone).
+
+An answer is worse than the best known, or than the paper's, if its objective under the exact likelihood is greater by more
+than 1e-5, or if there is none. Of the paper's rows, those count that are answers as published: within the domains and rules,
+of the other class by the margin, and likely enough. They have six decimals, so margin and threshold may be missed by 1e-6.
+"wrong" counts answers that are none when judged without the engine, or are better than was proved possible.
+Training rows are no part of a case, so the search starts from none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import cases
+import numpy as np
+from summary import Column, head, line, one_thread, share, spread
+
+from likely.problem import Limits, Problem, Result
+from likely.search import solve
+
+#: Objectives this close are the same.
+SAME = 1e-5
+#: Published rows have six decimals.
+PUBLISHED = 1e-6
+
+
+def asked(case: cases.Case, query: cases.Query, limits: Limits) -> dict[str, Any]:
+    """One query, answered and judged."""
+    clock, processor = time.perf_counter(), time.process_time()
+    problem = cases.problem(case, query)
+    result = solve(problem, limits)
+    seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
+    objective = result.solutions[0].objective if result.solutions else math.inf
+    paper = paper_objective(problem, query)
+    return {
+        "seconds": seconds,
+        "processor_seconds": processor_seconds,
+        "search_seconds": result.statistics.seconds,
+        "boxes": result.statistics.boxes,
+        "status": result.status,
+        "worse_than_best_known": query.best is not None and objective > query.best + SAME,
+        "against_a_proof": against_a_proof(query, objective),
+        "worse_than_paper": objective > paper + SAME,
+        "paper_answered": paper < math.inf,
+        "wrong": wrong(problem, result),
+        "paper_seconds": query.paper_seconds,
+    }
+
+
+def against_a_proof(query: cases.Query, objective: float) -> bool:
+    """Whether an answer is better than was proved possible."""
+    if query.proof == "infeasible":
+        return objective < math.inf
+    return query.proof == "optimal" and query.best is not None and objective < query.best - SAME
+
+
+def wrong(problem: Problem, result: Result) -> bool:
+    """Whether an answer is none, or not worth what the engine says."""
+    if not result.solutions:
+        return False
+    rows = np.array([solution.row for solution in result.solutions])
+    said = np.array([solution.objective for solution in result.solutions])
+    return not (cases.answers(problem, rows).all() and np.allclose(cases.objectives(problem, rows), said, rtol=0, atol=1e-8))
+
+
+def paper_objective(problem: Problem, query: cases.Query) -> float:
+    """The best of the paper's rows under the exact likelihood; infinite if none is an answer."""
+    if not query.paper_rows:
+        return math.inf
+    rows = np.array([problem.schema.encode_row(row) for row in query.paper_rows])
+    right = cases.answers(problem, rows, PUBLISHED)
+    return float(cases.objectives(problem, rows)[right].min()) if right.any() else math.inf
+
+
+def summed(case: str, variant: str, found: list[dict[str, Any]]) -> dict[str, Any]:
+    """All queries of one file and variant."""
+    status = [own["status"] for own in found]
+    counts = {
+        key: sum(own[key] for own in found) for key in ("worse_than_best_known", "worse_than_paper", "against_a_proof", "wrong")
+    }
+    timed = [own for own in found if own["paper_seconds"] is not None]
+    paper = float(np.median([own["paper_seconds"] for own in timed])) if timed else None
+    return {
+        "case": case,
+        "variant": variant,
+        "queries": len(found),
+        "certified": share(own in ("optimal", "infeasible") for own in status),
+        "found": share(own in ("optimal", "feasible") for own in status),
+        "infeasible": share(own == "infeasible" for own in status),
+        **counts,
+        "paper_answered": share(own["paper_answered"] for own in found) if timed else None,
+        **{
+            key: spread(own[key] for own in found) for key in ("seconds", "processor_seconds", "search_seconds", "boxes")
+        },
+        "paper_seconds": paper,
+        "speedup_over_paper": None if paper is None else paper / float(np.median([own["seconds"] for own in timed])),
+    }  # fmt: skip
+
+
+def _ms(key: str, which: str) -> Column:
+    return which, 6, lambda own: f"{1e3 * own[key][which]:.1f}"
+
+
+def _or_none(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+COLUMNS: list[Column] = [
+    ("case", -12, lambda own: own["case"]),
+    ("variant", -9, lambda own: own["variant"]),
+    ("queries", 7, lambda own: str(own["queries"])),
+    ("certified", 9, lambda own: f"{own['certified']:.1%}"),
+    ("found", 6, lambda own: f"{own['found']:.0%}"),
+    ("none", 5, lambda own: f"{own['infeasible']:.0%}"),
+    ("worse", 5, lambda own: str(own["worse_than_best_known"])),
+    ("than paper", 10, lambda own: str(own["worse_than_paper"]) if own["paper_seconds"] is not None else "-"),
+    ("wrong", 5, lambda own: str(own["wrong"] + own["against_a_proof"])),
+    ("ms: median", 10, lambda own: f"{1e3 * own['seconds']['median']:.1f}"),
+    _ms("seconds", "p99"),
+    _ms("seconds", "max"),
+    ("processor", 9, lambda own: f"{1e3 * own['processor_seconds']['median']:.1f}"),
+    ("search", 6, lambda own: f"{1e3 * own['search_seconds']['median']:.1f}"),
+    ("boxes: median", 13, lambda own: f"{own['boxes']['median']:.0f}"),
+    ("p99", 6, lambda own: f"{own['boxes']['p99']:.0f}"),
+    ("max", 6, lambda own: f"{own['boxes']['max']:.0f}"),
+    ("paper s", 7, lambda own: _or_none(own["paper_seconds"], ".1f")),
+    ("ratio", 6, lambda own: _or_none(own["speedup_over_paper"], ".0f")),
+]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--variant", nargs="*", help="only these, e.g. median (all that a file has)")
+    parser.add_argument("--limit-seconds", type=float, default=60.0, help="per query (60)")
+    parser.add_argument("--json", type=Path, metavar="OUT")
+    options = parser.parse_args()
+    limits = Limits(seconds=options.limit_seconds)
+    results = []
+    print(head(COLUMNS))
+    for path in cases.files(options.folder):
+        case = cases.read(path)
+        for variant, queries in case.queries.items():
+            if options.variant and variant not in options.variant:
+                continue
+            with one_thread():
+                results.append(summed(case.name, variant, [asked(case, query, limits) for query in queries]))
+            print(line(COLUMNS, results[-1]), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""What the benchmarks ask of treecf and dtai-veritas, run by the interpreter that has them (pip install treecf dtai-veritas).
+
+    python rivals_worker.py FOLDER/question.json
+
+The question is what `rivals.py` writes; the answer is answer.json in the same folder: per rival that can be imported, and
+per query, status, cost and seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+os.environ["RAYON_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+
+import numpy as np
+
+
+def treecf_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
+    """treecf's exact backend, with our cost as its distance."""
+    from treecf import Explainer, OneHot, Range, Target
+    from treecf.ir.model import EnsembleIR, Link
+
+    columns = question["columns"]
+    names = tuple(own["name"] for own in columns)
+    trees = tuple(_treecf_tree(nodes) for nodes in question["trees"])
+    forest = EnsembleIR(trees, question["base"], Link.IDENTITY, len(names), names, {})
+    groups: dict[int, list[str]] = {}
+    for own in columns:
+        if own["group"] is not None:
+            groups.setdefault(own["group"], []).append(own["name"])
+    explainer = Explainer(
+        forest,
+        constraints=[Range(own["name"], own["low"], own["high"]) for own in columns if own["group"] is None]
+        + [OneHot(tuple(group)) for group in groups.values()],
+        normalizers={own["name"]: 1 / own["weight"] for own in columns},
+        value_policy={own["name"]: "integer" for own in columns if own["whole"] and own["group"] is None},
+    )
+    least = question["least"]
+    targets = {True: Target.raw(op=">=", value=least), False: Target.raw(op="<=", value=-least)}
+
+    def explain(query: dict[str, Any]) -> Any:
+        return explainer.explain(
+            np.array(query["row"]), targets[query["up"]], backend="exact", time_budget_s=question["limit"], seed=0,
+            node_budget=2**60,
+        )  # fmt: skip
+
+    explain(question["queries"][0])  # what it prepares once per model
+    found = []
+    for query in question["queries"]:
+        times, answer = timed(lambda query=query: explain(query))
+        row = getattr(answer, "x_cf", None)
+        proved = answer.proof in ("optimal", "certified")
+        cost = None if row is None else cost_of(columns, query["row"], row)
+        bound = answer.solver_stats.get("lower_bound")
+        found.append({
+            **times,
+            "status": ("feasible", "optimal")[proved] if row is not None else ("unknown", "infeasible")[proved],
+            "found": cost,
+            "proven": float(bound) if bound is not None and math.isfinite(bound) else None,
+            "boxes": answer.solver_stats.get("nodes_expanded", 0),
+        })  # fmt: skip
+    return found
+
+
+def _treecf_tree(nodes: list[Any]) -> Any:
+    from treecf.ir.model import Node, SplitOp, Tree
+
+    made = []
+    for place, own in enumerate(nodes):
+        if len(own) == 1:
+            made.append(Node(place, None, None, None, None, None, None, own[0]))
+        else:
+            column, threshold, strict, left, right = own
+            made.append(Node(place, column, threshold, SplitOp.LT if strict else SplitOp.LE, True, left, right, None))
+    return Tree(tuple(made))
+
+
+def veritas_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
+    """veritas' search for the nearest adversarial row, near as its largest weighted change: nothing else is on offer.
+
+    It knows no whole numbers and no one-hot columns; with the latter, its rows would be none of the table's.
+    """
+    from veritas import AddTree, AddTreeType, Interval, VeritasRobustnessSearch
+
+    columns = question["columns"]
+    if any(own["group"] is not None for own in columns):
+        return []
+    forest = AddTree(1, AddTreeType.REGR)
+    for nodes in question["trees"]:
+        _veritas_tree(forest, nodes)
+    weights = np.array([own["weight"] for own in columns])
+    low, high = (np.array([own[end] for own in columns]) for end in ("low", "high"))
+    widest = float(np.max(weights * (high - low)))
+
+    class Weighted(VeritasRobustnessSearch):
+        def get_search(self, delta: float) -> Any:
+            box = [
+                Interval(max(a, x - delta / w), math.nextafter(min(b, x + delta / w), math.inf))
+                for x, w, a, b in zip(self.example, weights, low, high, strict=True)
+            ]
+            return _config(self.mem_capacity).get_search(self.at, box)
+
+        def _calc_example_delta(self, generated_example: Any) -> float:
+            return float(np.max(weights * np.abs(np.array(generated_example) - self.example)))
+
+    found = []
+    for query in question["queries"]:
+        own = forest.copy() if query["up"] else forest.negate_leaf_values()
+        own.set_base_score(0, (1 if query["up"] else -1) * question["base"] - question["least"])
+
+        def search(own: Any = own, query: Any = query) -> Any:
+            made = Weighted(
+                np.array(query["row"]), math.inf, None, own, num_steps=40, max_time=question["limit"], silent=True,
+                stop_condition=close, search_guard=1e-9,
+            )  # fmt: skip
+            made.start_delta = widest
+            return made, made.search()
+
+        times, (made, (_, lower, upper)) = timed(search)
+        rows = made.generated_examples
+        cost = min((cost_of(columns, query["row"], row) for row in rows), default=None)
+        found.append({**times, "status": "optimal" if close(lower, upper) else "feasible", "found": cost, "proven": lower})
+    return found
+
+
+def close(lower: float, upper: float) -> bool:
+    """Whether veritas' interval is small enough to be called an answer."""
+    return upper - lower <= 1e-4 * upper
+
+
+def _config(memory: int) -> Any:
+    from veritas import Config, HeuristicType
+
+    config = Config(HeuristicType.MAX_OUTPUT)
+    config.stop_when_optimal = True
+    config.ignore_state_when_worse_than = 0.0
+    config.stop_when_num_solutions_exceeds = 1
+    config.max_focal_size = 1000
+    config.focal_eps = 0.2
+    config.max_memory = memory
+    return config
+
+
+def _veritas_tree(forest: Any, nodes: list[Any]) -> None:
+    tree = forest.add_tree()
+
+    def grow(place: int, at: int) -> None:
+        own = nodes[place]
+        if len(own) == 1:
+            tree.set_leaf_value(at, 0, own[0])
+            return
+        column, threshold, strict, left, right = own
+        tree.split(at, column, threshold if strict else math.nextafter(threshold, math.inf))
+        grow(left, tree.left(at))
+        grow(right, tree.right(at))
+
+    grow(0, tree.root())
+
+
+def timed(work: Any) -> tuple[dict[str, float], Any]:
+    clock, processor = time.perf_counter(), time.process_time()
+    found = work()
+    return {"seconds": time.perf_counter() - clock, "processor_seconds": time.process_time() - processor}, found
+
+
+def cost_of(columns: list[dict[str, Any]], before: list[float], after: Any) -> float:
+    return float(sum(own["weight"] * abs(a - b) for own, a, b in zip(columns, before, after, strict=True)))
+
+
+def main() -> None:
+    path = Path(sys.argv[1])
+    question = json.loads(path.read_text(encoding="utf-8"))
+    found = {}
+    for name, answers in (("treecf", treecf_answers), ("veritas", veritas_answers)):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                rows = answers(question)
+        except ImportError:
+            continue
+        if rows:
+            found[name] = rows
+    path.with_name("answer.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

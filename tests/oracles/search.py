@@ -1,0 +1,167 @@
+"""The answers of small problems, by looking at every row there is; and of problems over reals, by linear programmes.
+
+Slow, and written without the code it judges: no boxes, no cells but where the meaning of "different answers" is theirs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likely.circuit.evaluate import max_log_likelihood
+from likely.predictor import TreeEnsemble
+from likely.problem import Alternative, Problem
+from likely.search.domain import FeatureCells, feature_cells, starts_of
+from tests.oracles.circuits import values_of
+
+#: Two computations of one score, or of one log-likelihood, may differ by this much, relative to their size.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Every row that reaches an alternative of the goal, the best first; one that reaches two is there twice.
+
+    A row is `sure` if it does so by more than rounding, or if there is no rounding.
+    """
+
+    rows: np.ndarray
+    objective: np.ndarray
+    cost: np.ndarray
+    log_likelihood: np.ndarray
+    alternative: np.ndarray
+    sure: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def best(self) -> float:
+        """The optimum, as far as is sure; infinite if there is no answer."""
+        return float(self.objective[self.sure].min(initial=math.inf))
+
+    @property
+    def least(self) -> float:
+        """What no answer is below, whichever way roundings go."""
+        return float(self.objective.min(initial=math.inf))
+
+
+def values_with(feature: Any, factual: float) -> list[float]:
+    """Every value of a feature for a factual, which may stay as it is.
+
+    So it stands for the multiple of the step beside it; and a bound does where that multiple lies beyond it.
+    """
+    found = values_of(feature)
+    if not feature.numeric:
+        return found
+    step, slack = feature.grid, 1e-6 if feature.dtype == "float32" else 1e-9
+    numbers = [factual] if factual > -(2.0**999) else []
+    for end in (feature.lower, feature.upper):
+        if feature.fits(np.array([end]))[0] and all(abs(end - v) > step / 2 for v in [*found, *numbers]):
+            numbers.append(end)
+    found = [v for v in found if all(not 0 < abs(v - own) <= slack * max(step, abs(own)) for own in numbers)]
+    return found + [own for own in numbers if own not in found]
+
+
+def space_of(problem: Problem) -> np.ndarray:
+    """Every row of a problem whose features have finitely many values."""
+    parts = zip(problem.schema.features, problem.factual, strict=True)
+    return np.array(list(itertools.product(*(values_with(feature, float(factual)) for feature, factual in parts))))
+
+
+def log_likelihoods(problem: Problem, rows: np.ndarray, alternative: Alternative) -> np.ndarray:
+    """How likely each row is together with the alternative's class, offset included; 0 if nobody asks."""
+    own = problem.plausibility
+    if own is None:
+        return np.zeros(len(rows))
+    with_class = own.circuit.target is not None and alternative.number is not None
+    encoded = own.circuit.encode(rows, problem.form.classes[alternative.number] if with_class else None)
+    found = max_log_likelihood(own.circuit, encoded) if own.approximate else own.circuit.log_likelihood(encoded)
+    return np.asarray(found + own.offset)
+
+
+def exact_scores(problem: Problem, rows: np.ndarray) -> bool:
+    """Whether all scores are sums and products of few bits, so that every way to compute them gives the same double."""
+    trees = isinstance(problem.form, TreeEnsemble)
+    if trees and problem.form.average and len(problem.form.roots) not in (1, 2, 4):
+        return False
+    numbers = np.where(rows < -(2.0**999), 0.0, rows)
+    return trees or bool((numbers * 64 == np.round(numbers * 64)).all())
+
+
+def answers_of(problem: Problem, rows: np.ndarray | None = None) -> Answers:
+    """The answers among these rows; among all there are, unless said otherwise."""
+    rows = space_of(problem) if rows is None else rows
+    rows = rows[problem.schema.keeps(problem.factual, rows)]
+    parts = [_reaching(problem, rows, a) for a in range(len(problem.goal.alternatives))] if len(rows) else []
+    columns = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    if not columns:
+        return Answers(rows, *(np.empty(0) for _ in range(4)), np.empty(0, dtype=bool))
+    order = np.argsort(columns[1], kind="stable")
+    return Answers(*(column[order] for column in columns))
+
+
+def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, ...]:
+    """The rows that reach one alternative, with all that `Answers` tells of them."""
+    alternative, own = problem.goal.alternatives[a], problem.plausibility
+    scores = problem.form.score(rows)
+    room = (scores @ alternative.coefficients.T - alternative.least).min(axis=1)
+    slack = 0.0 if exact_scores(problem, rows) else ROUNDING * (1 + np.abs(scores).max(axis=1))
+    sure, possible = room >= slack, room >= -slack
+    likelihoods, costs = log_likelihoods(problem, rows, alternative), problem.schema.prices(problem.factual, rows)
+    objectives = costs.copy()
+    if own is not None:
+        slack = 0.0 if own.offset == 0 else ROUNDING * (1 + abs(own.offset))
+        sure, possible = sure & (likelihoods >= own.least + slack), possible & (likelihoods >= own.least - slack)
+        if own.weight > 0:
+            objectives -= own.weight * likelihoods
+    possible &= objectives < math.inf  # what is impossible is no answer where likelihood counts
+    return (
+        rows[possible],
+        objectives[possible],
+        costs[possible],
+        likelihoods[possible],
+        np.full(possible.sum(), a),
+        sure[possible],
+    )
+
+
+# -- several answers --------------------------------------------------------------------------------------------------
+
+
+def cells_of(problem: Problem) -> list[FeatureCells]:
+    """The cells in which two answers are the same one."""
+    schema = problem.schema
+    starts = starts_of(problem, schema.compile(problem.factual))
+    parts = zip(schema.features, schema.costs, problem.factual, starts, strict=True)
+    return [feature_cells(feature, cost, float(factual), own) for feature, cost, factual, own in parts]
+
+
+def cell_keys(problem: Problem, rows: np.ndarray) -> list[tuple[int, ...]]:
+    """The atom or cell of each value of each row."""
+    keys = np.full(rows.shape, -1)
+    for j, own in enumerate(cells_of(problem)):
+        for k, atom in enumerate(own.atom):
+            keys[rows[:, j] == atom, j] = k
+        for c, (low, high) in enumerate(zip(own.low, own.high, strict=True)):
+            keys[(low <= rows[:, j]) & (rows[:, j] <= high), j] = len(own.atom) + c
+    assert (keys >= 0).all(), "a value of the feature lies in no cell"
+    return [tuple(int(k) for k in key) for key in keys]
+
+
+def changed_keys(problem: Problem, rows: np.ndarray) -> list[tuple[int, ...]]:
+    """Which features each row changes."""
+    return [tuple(int(c) for c in row) for row in rows != problem.factual]
+
+
+def best_by_key(keys: Sequence[Any], objectives: np.ndarray) -> dict[Any, float]:
+    """The least objective of each kind of answer."""
+    found: dict[Any, float] = {}
+    for key, objective in zip(keys, objectives, strict=True):
+        found[key] = min(found.get(key, math.inf), float(objective))
+    return found
