@@ -56,13 +56,13 @@ TARGETS = {"credit": "class", "adult": "income", "gmsc": "SeriousDlqin2yrs"}
 NODES = {"credit": 130, "adult": 1800, "gmsc": 1000}
 LARGE_CIRCUIT = ", large circuit"
 FAMILIES = (
-    f"network 20-10{LARGE_CIRCUIT}",
     "network 64-32",
     "network 128-64",
     "forest 100",
     "forest 500",
     "boosting 100",
     "boosting 500",
+    f"network 20-10{LARGE_CIRCUIT}",
 )
 #: Training rows among which starts are looked for.
 POOL = 5000
@@ -101,24 +101,22 @@ def model_of(family: str) -> Any:
     )
 
 
-def fitted(data: Data, family: str) -> Any:
-    """The model of a family behind its encoder, fitted."""
+def pipeline_of(data: Data, family: str) -> Any:
+    """An unfitted model behind its encoder."""
     numbers = list(data.train.select_dtypes("number"))
     texts = [column for column in data.train if column not in numbers]
     one_hot = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
-    encoder = make_column_transformer(
-        (MinMaxScaler() if family.startswith("network") else "passthrough", numbers), (one_hot, texts)
-    )
-    model = make_pipeline(encoder, model_of(family))
+    scaler = MinMaxScaler() if family.startswith("network") else "passthrough"
+    return make_pipeline(make_column_transformer((scaler, numbers), (one_hot, texts)), model_of(family))
+
+
+def fitted(folder: Path, name: str, model: Any) -> Any:
+    """The model, fitted to the training rows of a data set."""
+    data = data_of(folder, name)
     weights = {f"{model.steps[-1][0]}__sample_weight": compute_sample_weight("balanced", data.labels)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fifty epochs, as in the paper, whether they converged or not
         return model.fit(data.train, data.labels, **weights)
-
-
-def trained(folder: Path, name: str, family: str) -> Any:
-    """The same from names, which is what a memory can key."""
-    return fitted(data_of(folder, name), family)
 
 
 def circuit_of(folder: Path, name: str, nodes: int) -> str:
@@ -165,7 +163,7 @@ def setting_of(folder: Path, name: str, family: str, count: int, memory: Memory)
     """Trains, learns, reads, and picks the rows to ask about."""
     data = data_of(folder, name)
     schema = likely.Schema.infer(data.train)
-    model = memory.cache(trained)(folder, name, family)
+    model = memory.cache(fitted)(folder, name, pipeline_of(data, family))
     nodes = NODES[name] * (10 if family.endswith(LARGE_CIRCUIT) else 1)
     circuit = Circuit.from_json(memory.cache(circuit_of)(folder, name, nodes))
     form = likely.predictor.read(model, schema)
@@ -330,7 +328,9 @@ def main() -> None:
     parser.add_argument("--limit-seconds", type=float, default=60.0)
     parser.add_argument("--starts", type=int, default=50, help="training rows given to each search (50)")
     parser.add_argument("--rivals", type=Path, metavar="PYTHON")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where trained models and circuits are kept")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="where trained models and circuits are kept; delete it when learning changes"
+    )
     parser.add_argument("--json", type=Path, metavar="OUT")
     options = parser.parse_args()
     memory = Memory(options.keep, verbose=0)

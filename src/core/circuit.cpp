@@ -68,7 +68,7 @@ double Peaked::largest(double low, double high) const {
 std::size_t Variable::cell(double v) const {
   if (std::isnan(v)) return breaks.size() + 1;
   if (regular) {
-    const double place = std::floor(v - breaks[0]) + 1;
+    const double place = std::floor(v) - breaks[0] + 1;  // whole numbers, so that the difference is exact
     return place <= 0 ? 0 : place >= static_cast<double>(breaks.size()) ? breaks.size() : static_cast<std::size_t>(place);
   }
   const double* first = breaks.data();
@@ -87,12 +87,12 @@ Circuit::Circuit(std::vector<std::int32_t> kind, std::vector<std::int64_t> start
   if (kind_.empty() || start_.size() != kind_.size() + 1 || start_.front() != 0 ||
       start_.back() != static_cast<std::int64_t>(child_.size()) || weight_.size() != child_.size())
     throw std::invalid_argument("a circuit needs a start per node, and a weight per child");
-  for (std::size_t i = 0; i < kind_.size(); ++i) {
-    if (start_[i + 1] < start_[i] || (kind_[i] < 2) != (start_[i + 1] > start_[i]))
-      throw std::invalid_argument("sums and products have children, leaves have none");
+  for (std::size_t i = 0; i < kind_.size(); ++i)
+    if (kind_[i] < 0 || kind_[i] > 2 || start_[i + 1] < start_[i] || (kind_[i] < 2) != (start_[i + 1] > start_[i]))
+      throw std::invalid_argument("sums and products have children, leaves have none, and there is no other kind");
+  for (std::size_t i = 0; i < kind_.size(); ++i)
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e)
       if (child_[e] < 0 || child_[e] >= static_cast<std::int32_t>(i)) throw std::invalid_argument("children come first");
-  }
 }
 
 void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t> leaves, std::vector<double> steps,
@@ -101,6 +101,8 @@ void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t>
   const std::size_t known = breaks.size() + 1, width = known + 1, count = leaves.size();
   if (steps.size() != count * known || peaked.size() != count || !std::is_sorted(breaks.begin(), breaks.end()))
     throw std::invalid_argument("a variable needs sorted breaks, and a density per leaf and cell");
+  if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family < 0 || p.family > 5; }))
+    throw std::invalid_argument("an unknown family");
   for (std::int32_t leaf : leaves)
     if (leaf < 0 || leaf >= static_cast<std::int32_t>(kind_.size()) || kind_[leaf] != 2)
       throw std::invalid_argument("a variable's leaves must be leaves");
@@ -117,23 +119,49 @@ void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t>
       made.log_density[l * width + c] = log_of(density);
     }
   }
-  made.by_cell.resize(known * count);
-  for (std::size_t c = 0; c < known; ++c)
-    for (std::size_t l = 0; l < count; ++l) {
-      made.by_cell[c * count + l] = std::max(floor_, steps[l * known + c]);
-      made.largest = std::max(made.largest, made.by_cell[c * count + l]);
-    }
-  if (made.largest > 0)
-    for (double& density : made.by_cell) density /= made.largest;
-  made.log_by_cell.resize(made.by_cell.size());
-  std::transform(made.by_cell.begin(), made.by_cell.end(), made.log_by_cell.begin(), log_of);
-  made.regular = !breaks.empty();
+  made.largest = std::max(floor_, steps.empty() ? 0.0 : *std::max_element(steps.begin(), steps.end()));
+  made.regular = !breaks.empty() && breaks[0] == std::floor(breaks[0]) && std::abs(breaks[0]) < 0x1p52;
   for (std::size_t c = 1; c < breaks.size(); ++c) made.regular = made.regular && breaks[c] == breaks[0] + static_cast<double>(c);
   if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family != 0; })) made.peaked = std::move(peaked);
   made.breaks = std::move(breaks);
   made.leaves = std::move(leaves);
   made.steps = std::move(steps);
   variables_.push_back(std::move(made));
+}
+
+RangeTree::RangeTree(std::vector<double> rows, std::size_t count, double greatest)
+    : leaves(count), largest(greatest > 0 ? greatest : 1) {
+  const std::size_t height = leaves == 0 ? 0 : rows.size() / leaves;
+  while (size < height) size *= 2;
+  values.assign(2 * size * leaves, 0.0);
+  std::transform(rows.begin(), rows.end(), values.begin() + static_cast<std::ptrdiff_t>(size * leaves),
+                 [this](double density) { return density / largest; });
+  for (std::size_t n = size - 1; n >= 1; --n) {
+    const double *left = node(2 * n), *right = node(2 * n + 1);
+    for (std::size_t l = 0; l < leaves; ++l) values[n * leaves + l] = std::max(left[l], right[l]);
+  }
+  logs.resize(values.size());
+  std::transform(values.begin(), values.end(), logs.begin(), log_of);
+}
+
+const RangeTree& Circuit::tree(std::size_t j) const {
+  std::call_once(*made_trees_, [this] {
+    for (const Variable& variable : variables_) {
+      const std::size_t count = variable.leaves.size(), known = variable.breaks.size() + 1;
+      std::vector<double> rows(known * count);
+      for (std::size_t l = 0; l < count; ++l)
+        for (std::size_t c = 0; c < known; ++c) rows[c * count + l] = std::max(floor_, variable.steps[l * known + c]);
+      trees_.emplace_back(std::move(rows), count, variable.largest);
+    }
+  });
+  return trees_[j];
+}
+
+// At least 1: weights may sum to a little more.
+double Circuit::weight_sum(std::size_t i) const {
+  double total = 0;
+  for (const double weight : weights(i)) total += weight;
+  return std::max(1.0, total);
 }
 
 std::size_t Circuit::leaf_cells() const {
@@ -213,7 +241,8 @@ void Circuit::sweep_block(Block& block) const {
       }
     }
     if (algebra == Algebra::kOver && kind_[i] == 0)
-      for (std::size_t r = 0; r < kLanes; ++r) total[r] = std::min(static_cast<double>(fanin(i)) * total[r], largest[r]);
+      for (std::size_t r = 0; r < kLanes; ++r)
+        total[r] = std::min(static_cast<double>(fanin(i)) * total[r], weight_sum(i) * largest[r]);
     std::copy(total.begin(), total.end(), out);
   }
 }
@@ -310,7 +339,7 @@ void Circuit::sweep(const double* leaf_log, Algebra algebra, double* value) cons
     } else if (algebra == Algebra::kUnder || largest_term == -kInf) {
       value[i] = largest_term;
     } else if (algebra == Algebra::kOver) {
-      value[i] = std::min(std::log(static_cast<double>(fanin(i))) + largest_term, largest);
+      value[i] = std::min(std::log(static_cast<double>(fanin(i))) + largest_term, std::log(weight_sum(i)) + largest);
     } else {
       for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e)
         total += std::exp(log_of(weight_[e]) + value[child_[e]] - largest_term);

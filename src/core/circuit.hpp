@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -36,13 +38,25 @@ struct Variable {
   std::vector<double> log_scale;
   std::vector<double> log_density;
 
-  // The same cell by cell, all over the largest density of any leaf in any cell: what bounds over boxes are made of.
-  std::vector<double> by_cell, log_by_cell;  // [cell][leaf], with floor; steps only
-  double largest = 0;
+  double largest = 0;  // density of any leaf in any cell
   bool regular = false;  // breaks are b, b + 1, b + 2, ...
 
   std::size_t cells() const { return breaks.size() + 2; }  // with the one of an unknown value
   std::size_t cell(double v) const;
+};
+
+// The greatest value of every leaf of a variable over ranges of rows (cells, usually), in a binary tree: node n has the
+// greatest over its rows; its halves are nodes 2n and 2n + 1; row r is node size + r. Values are over the largest of all.
+struct RangeTree {
+  RangeTree() = default;
+  RangeTree(std::vector<double> rows, std::size_t leaves, double largest);  // rows: [row][leaf]
+
+  const double* node(std::size_t n) const { return values.data() + n * leaves; }
+  const double* log_node(std::size_t n) const { return logs.data() + n * leaves; }
+
+  std::size_t leaves = 0, size = 1;
+  double largest = 1;
+  std::vector<double> values, logs;  // [node][leaf]
 };
 
 class Circuit {
@@ -64,6 +78,9 @@ class Circuit {
   std::span<const std::int32_t> children(std::size_t i) const { return {child_.data() + start_[i], fanin(i)}; }
   std::span<const double> weights(std::size_t i) const { return {weight_.data() + start_[i], fanin(i)}; }
   double floor() const { return floor_; }
+
+  // Per variable, its leaves' steps over its cells; made when they are first asked for.
+  const RangeTree& tree(std::size_t j) const;
 
   // out[r] = the logarithm of the root's value at row r; a NaN is any value.
   void evaluate(const double* rows, std::size_t count, Algebra algebra, double* out, std::size_t threads) const;
@@ -91,6 +108,7 @@ class Circuit {
   void leaf_logs(const double* row, double* logs) const;
   void expect_block(const double* rows, const double* row_weight, Block& block, double* out, double* edge, double* leaf) const;
   void expect_row(const double* row, double row_weight, double& out, double* edge, double* leaf) const;
+  double weight_sum(std::size_t i) const;
   std::size_t fanin(std::size_t i) const { return start_[i + 1] - start_[i]; }
 
   std::vector<std::int32_t> kind_;
@@ -99,6 +117,8 @@ class Circuit {
   std::vector<double> weight_;
   double floor_;
   std::vector<Variable> variables_;
+  mutable std::vector<RangeTree> trees_;
+  mutable std::unique_ptr<std::once_flag> made_trees_ = std::make_unique<std::once_flag>();
 };
 
 }  // namespace likely

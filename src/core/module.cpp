@@ -86,11 +86,17 @@ void check_rows(const likely::Circuit& circuit, const Rows& rows) {
   if (rows.shape(1) != circuit.variables()) throw std::out_of_range("rows must have a column per variable");
 }
 
+likely::Algebra algebra_of(int number) {
+  if (number < 0 || number > 2) throw std::invalid_argument("an algebra is 0, 1 or 2");
+  return static_cast<likely::Algebra>(number);
+}
+
 Vector evaluate_circuit(const likely::Circuit& circuit, Rows rows, int algebra, std::size_t threads) {
   check_rows(circuit, rows);
   Vector out = make_vector(rows.shape(0));
+  const likely::Algebra chosen = algebra_of(algebra);
   nb::gil_scoped_release free;
-  circuit.evaluate(rows.data(), rows.shape(0), static_cast<likely::Algebra>(algebra), out.data(), threads);
+  circuit.evaluate(rows.data(), rows.shape(0), chosen, out.data(), threads);
   return out;
 }
 
@@ -109,9 +115,9 @@ Matrix sweep_circuit(const likely::Circuit& circuit, Rows leaf_logs, int algebra
   if (leaf_logs.shape(1) != circuit.nodes()) throw std::out_of_range("leaf_logs must have a column per node");
   const std::size_t count = leaf_logs.shape(0), nodes = circuit.nodes();
   Matrix out = make_matrix(count, nodes);
+  const likely::Algebra chosen = algebra_of(algebra);
   nb::gil_scoped_release free;
-  for (std::size_t r = 0; r < count; ++r)
-    circuit.sweep(leaf_logs.data() + r * nodes, static_cast<likely::Algebra>(algebra), out.data() + r * nodes);
+  for (std::size_t r = 0; r < count; ++r) circuit.sweep(leaf_logs.data() + r * nodes, chosen, out.data() + r * nodes);
   return out;
 }
 

@@ -51,6 +51,13 @@ def test_classes(y: Any) -> None:
     assert circuit().encode(TABLE, y)[:, 2].tolist() == pytest.approx([0.0, 1.0, math.nan], nan_ok=True)
 
 
+def test_classes_may_be_a_column_of_the_table() -> None:
+    table = TABLE.assign(paid=["no", "yes", "yes"])
+    assert circuit().encode(table)[:, 2].tolist() == [0.0, 1.0, 1.0]
+    assert circuit().encode(table, "no")[:, 2].tolist() == [0.0] * 3
+    assert circuit(target=False).encode(table).shape == (3, 2)
+
+
 def test_one_class_for_all() -> None:
     assert circuit().encode(TABLE, "yes")[:, 2].tolist() == [1.0] * 3
 
@@ -96,6 +103,10 @@ def test_arrays_in_any_order(order: Any) -> None:
             "An array of rows must have 2 or 3 columns; got (1, 3, 3). Hint: use circuit.encode(X, y).",
         ),
         (
+            lambda: circuit().encode(TABLE[["other"]]),
+            "A table must have some of the circuit's columns; got ['other']. Hint: the circuit has 'loans', 'kind', 'paid'.",
+        ),
+        (
             lambda: circuit(target=False).encode(TABLE, "yes"),
             "y must be left out; got classes. Hint: this circuit was learned without a target.",
         ),
@@ -116,7 +127,8 @@ def test_a_table_scores_as_its_rows_of_doubles(data: st.DataObject) -> None:
     drawn = data.draw(strategies.circuits())
     rows = data.draw(strategies.value_rows(drawn))
     table = Schema(drawn.variables).decode(rows)
-    y = None if drawn.target is None else table.pop(drawn.target.name)
+    apart = drawn.target is not None and len(drawn.features) > 0 and data.draw(st.booleans())
+    y = table.pop(drawn.target.name) if apart and drawn.target is not None else None
     encoded = drawn.encode(table, y)
     np.testing.assert_array_equal(encoded, Schema(drawn.variables).encode(Schema(drawn.variables).decode(rows)))
     np.testing.assert_array_equal(drawn.log_likelihood(table, y), log_likelihood(drawn, encoded))

@@ -20,38 +20,43 @@ double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
 Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate, bool weighed)
     : circuit_(circuit), domain_(domain), targets_(std::move(targets)), approximate_(approximate), weighed_(weighed) {
   for (std::size_t j = 0; j < domain.features.size(); ++j)
-    variables_.push_back(variable(circuit.variable(j), domain.features[j]));
+    variables_.push_back(variable(j, domain.features[j]));
 }
 
-Likelihood::Variable Likelihood::variable(const likely::Variable& own, const Feature& f) const {
+std::int32_t Likelihood::Variable::first_cell(std::size_t r) const {
+  return static_cast<std::int32_t>(std::lower_bound(cell_row.begin(), cell_row.end(), r) - cell_row.begin());
+}
+
+Likelihood::Variable Likelihood::variable(std::size_t j, const Feature& f) const {
+  const likely::Variable& raw = circuit_.variable(j);
   Variable made;
-  made.leaves = own.leaves;
-  made.peaked = own.peaked;
-  made.scale = own.largest > 0 ? own.largest : 1;
-  const std::size_t count = own.leaves.size();
-  while (made.size < f.low.size()) made.size *= 2;
-  // One table of densities, and, if likelihood has a weight, the same of their logarithms.
-  auto fill = [&](const std::vector<double>& table, bool logs, std::vector<double>& atoms, std::vector<double>& ranges) {
-    auto copy = [&](double low, double high, double* out) {
-      std::copy_n(table.data() + own.cell(low) * count, count, out);
-      for (std::size_t l = 0; l < own.peaked.size(); ++l) {
-        const double peaked = own.peaked[l].largest(low, high) / made.scale;
-        out[l] = logs ? log_of(std::exp(out[l]) + peaked) : out[l] + peaked;
-      }
+  made.leaves = raw.leaves;
+  made.peaked = !raw.peaked.empty();
+  if (!made.peaked) {
+    made.tree = &circuit_.tree(j);
+    for (const double v : f.atom) made.atom_row.push_back(raw.cell(v));
+    for (const double v : f.low) made.cell_row.push_back(raw.cell(v));
+  } else {
+    // Rows: the cells, then the atoms. On a cell a parametric leaf has its greatest value there.
+    const std::size_t count = raw.leaves.size(), known = raw.breaks.size() + 1;
+    std::vector<double> rows;
+    auto add = [&](double low, double high) {
+      for (std::size_t l = 0; l < count; ++l)
+        rows.push_back(std::max(circuit_.floor(), raw.steps[l * known + raw.cell(low)] + raw.peaked[l].largest(low, high)));
     };
-    atoms.resize(f.atom.size() * count);
-    ranges.assign(2 * made.size * count, logs ? -kInf : 0.0);
-    for (std::size_t k = 0; k < f.atom.size(); ++k) copy(f.atom[k], f.atom[k], atoms.data() + k * count);
-    for (std::size_t c = 0; c < f.low.size(); ++c) copy(f.low[c], f.high[c], ranges.data() + (made.size + c) * count);
-    for (std::size_t n = made.size - 1; n >= 1; --n) {
-      const double *left = ranges.data() + 2 * n * count, *right = left + count;
-      double* out = ranges.data() + n * count;
-      for (std::size_t l = 0; l < count; ++l) out[l] = std::max(left[l], right[l]);
+    for (std::size_t c = 0; c < f.low.size(); ++c) {
+      made.cell_row.push_back(c);
+      add(f.low[c], f.high[c]);
     }
-  };
-  fill(own.by_cell, false, made.atoms, made.ranges);
-  if (weighed_) fill(own.log_by_cell, true, made.log_atoms, made.log_ranges);
-  made.log_scale = log_of(made.scale);
+    for (std::size_t k = 0; k < f.atom.size(); ++k) {
+      made.atom_row.push_back(f.low.size() + k);
+      add(f.atom[k], f.atom[k]);
+    }
+    const double largest = rows.empty() ? 1 : *std::max_element(rows.begin(), rows.end());
+    made.own = std::make_unique<RangeTree>(std::move(rows), count, largest);
+    made.tree = made.own.get();
+  }
+  made.log_scale = log_of(made.tree->largest);
   return made;
 }
 
@@ -75,12 +80,11 @@ void Likelihood::turn_to(std::size_t alternative, Sweep& sweep) const {
   const likely::Variable& own = circuit_.variable(place);
   sweep.whole[place] = target;
   if (std::isnan(target)) return;  // any class: its leaves stay at 1
-  const std::size_t count = own.leaves.size(), cell = own.cell(target);
-  for (std::size_t l = 0; l < count; ++l) {
-    sweep.leaf[own.leaves[l]] = own.by_cell[cell * count + l];
-    if (!own.peaked.empty()) sweep.leaf[own.leaves[l]] += own.peaked[l].density(target) / own.largest;
+  const std::size_t known = own.breaks.size() + 1, cell = own.cell(target);
+  for (std::size_t l = 0; l < own.leaves.size(); ++l) {
+    const double peaked = own.peaked.empty() ? 0 : own.peaked[l].density(target);
+    sweep.leaf[own.leaves[l]] = std::max(circuit_.floor(), own.steps[l * known + cell] + peaked);
   }
-  sweep.target_log_scale = log_of(own.largest);
 }
 
 void Likelihood::greatest(const Variable& own, const Box& box, std::size_t j, const Feature& f, double* out) const {
@@ -89,29 +93,30 @@ void Likelihood::greatest(const Variable& own, const Box& box, std::size_t j, co
   auto take = [&](const double* values) {
     for (std::size_t l = 0; l < count; ++l) out[l] = std::max(out[l], values[l]);
   };
-  box.each_atom(f, [&](std::size_t k) { take(own.atoms.data() + k * count); });
+  box.each_atom(f, [&](std::size_t k) { take(own.atom(k)); });
   const Range& range = box.range[j];
   if (range.empty()) return;
-  if (range.first == range.last && !own.peaked.empty()) {
+  if (range.first == range.last && own.peaked) {
     // Within one cell a parametric density still varies: take it where the numbers still allowed are.
     const double* cell = own.cell(static_cast<std::size_t>(range.first));
     const likely::Variable& raw = circuit_.variable(j);
     const std::size_t place = raw.cell(range.low), known = raw.breaks.size() + 1;
     for (std::size_t l = 0; l < count; ++l) {
-      const double exact = raw.steps[l * known + place] + own.peaked[l].largest(range.low, range.high);
-      out[l] = std::max(out[l], std::min(cell[l], std::max(circuit_.floor(), exact) / own.scale));
+      const double exact = raw.steps[l * known + place] + raw.peaked[l].largest(range.low, range.high);
+      out[l] = std::max(out[l], std::min(cell[l], std::max(circuit_.floor(), exact) / own.tree->largest));
     }
     return;
   }
-  std::size_t low = own.size + static_cast<std::size_t>(range.first), high = own.size + static_cast<std::size_t>(range.last) + 1;
+  std::size_t low = own.tree->size + own.cell_row[static_cast<std::size_t>(range.first)];
+  std::size_t high = own.tree->size + own.cell_row[static_cast<std::size_t>(range.last)] + 1;
   for (; low < high; low /= 2, high /= 2) {
-    if (low & 1) take(own.ranges.data() + low++ * count);
-    if (high & 1) take(own.ranges.data() + --high * count);
+    if (low & 1) take(own.tree->node(low++));
+    if (high & 1) take(own.tree->node(--high));
   }
 }
 
 void Likelihood::bound(const Box& box, Sweep& sweep) const {
-  sweep.log_scale = sweep.target_log_scale;
+  sweep.log_scale = 0;
   for (std::size_t j = 0; j < variables_.size(); ++j) {
     const Variable& own = variables_[j];
     greatest(own, box, j, domain_.features[j], sweep.row.data());
@@ -184,7 +189,7 @@ double Likelihood::combined(const Variable& own, const Sweep& sweep, const doubl
 
 double Likelihood::log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const {
   const Variable& own = variables_[j];
-  return log_of(combined(own, sweep, own.atoms.data() + atom * own.leaves.size())) + sweep.log_scale + kSlack;
+  return log_of(combined(own, sweep, own.atom(atom))) + sweep.log_scale + kSlack;
 }
 
 double Likelihood::log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const {
@@ -194,26 +199,20 @@ double Likelihood::log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t
 
 // The first (or last) cell in first..last whose bound is at least `least` (scaled, no logarithm); beyond the end if none
 // is. Whole branches of the tree are passed over by their bound.
-std::int32_t Likelihood::first_likely(const Variable& own, const Sweep& sweep, std::int32_t first, std::int32_t last,
-                                      double least, bool from_left) const {
-  const std::size_t count = own.leaves.size();
-  std::vector<std::size_t> waiting{1};
-  std::size_t level = own.size;  // cells below the root
-  std::vector<std::size_t> width{level};
+std::int32_t Likelihood::outermost_likely(const Variable& own, const Sweep& sweep, std::int32_t first, std::int32_t last,
+                                          double least, bool from_left) const {
+  const std::size_t from = own.cell_row[static_cast<std::size_t>(first)], to = own.cell_row[static_cast<std::size_t>(last)];
+  std::vector<std::pair<std::size_t, std::size_t>> waiting{{1, own.tree->size}};  // nodes, and how many rows each has
   while (!waiting.empty()) {
-    const std::size_t node = waiting.back(), cells = width.back();
+    const auto [node, rows] = waiting.back();
     waiting.pop_back();
-    width.pop_back();
-    // the cells below a node: its number without the leading bit, times their count
-    const std::size_t begin = (node - std::bit_floor(node)) * cells, end = begin + cells;
-    if (static_cast<std::int64_t>(end) <= first || static_cast<std::int64_t>(begin) > last) continue;
-    if (combined(own, sweep, own.ranges.data() + node * count) < least) continue;
-    if (cells == 1) return static_cast<std::int32_t>(begin);
+    const std::size_t begin = (node - std::bit_floor(node)) * rows;  // its number without the leading bit, times its rows
+    if (begin + rows <= from || begin > to) continue;
+    if (combined(own, sweep, own.tree->node(node)) < least) continue;
+    if (rows == 1) return from_left ? std::max(first, own.first_cell(begin)) : std::min(last, own.first_cell(begin + 1) - 1);
     const std::size_t near = from_left ? 2 * node : 2 * node + 1;
-    waiting.push_back(near ^ 1);
-    waiting.push_back(near);
-    width.push_back(cells / 2);
-    width.push_back(cells / 2);
+    waiting.emplace_back(near ^ 1, rows / 2);
+    waiting.emplace_back(near, rows / 2);
   }
   return from_left ? last + 1 : first - 1;
 }
@@ -226,44 +225,47 @@ bool Likelihood::filter(Box& box, const Sweep& sweep, double least) const {
     const Variable& own = variables_[j];
     const Feature& f = domain_.features[j];
     box.each_atom(f, [&](std::size_t k) {
-      if (combined(own, sweep, own.atoms.data() + k * own.leaves.size()) < scaled) {
+      if (combined(own, sweep, own.atom(k)) < scaled) {
         box.drop_atom(f, k);
         changed = true;
       }
     });
     const Range& range = box.range[j];
     if (range.empty()) continue;
-    const std::int32_t first = first_likely(own, sweep, range.first, range.last, scaled, true);
+    const std::int32_t first = outermost_likely(own, sweep, range.first, range.last, scaled, true);
     if (first > range.last) {
       box.drop_numbers(j);
       changed = true;
     } else {
-      changed |= box.keep_cells(domain_, j, first, first_likely(own, sweep, first, range.last, scaled, false));
+      changed |= box.keep_cells(domain_, j, first, outermost_likely(own, sweep, first, range.last, scaled, false));
     }
   }
   return changed;
 }
 
-std::size_t Likelihood::block_width(const Range& range) const {
+std::size_t Likelihood::block_width(const Variable& own, const Range& range) const {
+  const std::size_t from = own.cell_row[static_cast<std::size_t>(range.first)], to = own.cell_row[static_cast<std::size_t>(range.last)];
   std::size_t width = 1;
-  while (static_cast<std::size_t>(range.last) / width - static_cast<std::size_t>(range.first) / width + 1 > kBlocks) width *= 2;
+  while (to / width - from / width + 1 > kBlocks) width *= 2;
   return width;
 }
 
 Range Likelihood::block(const Box& box, std::size_t j, std::size_t b) const {
   const Range& range = box.range[j];
   if (range.empty()) return range;
-  const std::size_t width = block_width(range), begin = (static_cast<std::size_t>(range.first) / width + b) * width;
-  const auto first = std::max(range.first, static_cast<std::int32_t>(begin));
-  const auto last = std::min(range.last, static_cast<std::int32_t>(begin + width) - 1);
-  const Feature& f = domain_.features[j];
+  const Variable& own = variables_[j];
+  const std::size_t width = block_width(own, range);
+  const std::size_t begin = (own.cell_row[static_cast<std::size_t>(range.first)] / width + b) * width;
+  const std::int32_t first = std::max(range.first, own.first_cell(begin));
+  const std::int32_t last = std::min(range.last, own.first_cell(begin + width) - 1);
   if (first > last) return {1, 0, 0, 0};
+  const Feature& f = domain_.features[j];
   return {first, last, std::max(range.low, f.low[static_cast<std::size_t>(first)]), std::min(range.high, f.high[static_cast<std::size_t>(last)])};
 }
 
 // The logarithms of leaves over a block: of the node of the tree that holds it.
 const double* Likelihood::block_logs(const Variable& own, const Range& block, std::size_t width) const {
-  return own.log_ranges.data() + (own.size + static_cast<std::size_t>(block.first)) / width * own.leaves.size();
+  return own.tree->log_node((own.tree->size + own.cell_row[static_cast<std::size_t>(block.first)]) / width);
 }
 
 Likelihood::Worth Likelihood::worth() const {
@@ -288,12 +290,12 @@ double Likelihood::excess(const Box& box, const Sweep& sweep, double weight, Wor
         best = std::max(best, weight * logs[l] + value);
       }
     };
-    box.each_atom(f, [&](std::size_t k) { take(own.log_atoms.data() + k * count, worth.atom[f.first_atom + k]); });
+    box.each_atom(f, [&](std::size_t k) { take(own.log_atom(k), worth.atom[f.first_atom + k]); });
     if (!box.range[j].empty()) {
-      const std::size_t width = block_width(box.range[j]);
+      const std::size_t width = block_width(own, box.range[j]);
       for (std::size_t b = 0; b < kBlocks; ++b) {
         const Range part = block(box, j, b);
-        if (part.empty()) break;
+        if (part.empty()) continue;
         take(block_logs(own, part, width), worth.block[j * kBlocks + b]);
       }
     }
@@ -323,17 +325,18 @@ void Likelihood::descend(Worth& worth) const {
 
 double Likelihood::excess_atom(const Sweep& sweep, const Worth& worth, double weight, std::size_t j, std::size_t atom) const {
   const Variable& own = variables_[j];
+  const double* logs = own.log_atom(atom);
   double best = -kInf;
   for (std::size_t l = 0; l < own.leaves.size(); ++l) {
     const std::int32_t leaf = own.leaves[l];
-    best = std::max(best, worth.down[leaf] + weight * (own.log_atoms[atom * own.leaves.size() + l] - sweep.log_leaf[leaf]));
+    best = std::max(best, worth.down[leaf] + weight * (logs[l] - sweep.log_leaf[leaf]));
   }
   return best + worth.atom[domain_.features[j].first_atom + atom];
 }
 
 double Likelihood::excess_block(const Box& box, const Sweep& sweep, const Worth& worth, double weight, std::size_t j, std::size_t b) const {
   const Variable& own = variables_[j];
-  const double* logs = block_logs(own, block(box, j, b), block_width(box.range[j]));
+  const double* logs = block_logs(own, block(box, j, b), block_width(own, box.range[j]));
   double best = -kInf;
   for (std::size_t l = 0; l < own.leaves.size(); ++l) {
     const std::int32_t leaf = own.leaves[l];

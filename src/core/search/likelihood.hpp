@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "../circuit.hpp"
@@ -26,7 +28,6 @@ class Likelihood {
     std::vector<double> value, derivative;
     std::vector<double> row;         // leaves of one feature
     std::vector<double> whole, nodes;  // a row with its target, and its values
-    double target_log_scale = 0;
     double log_scale = 0;
     double log_upper = 0;
   };
@@ -70,28 +71,30 @@ class Likelihood {
   double exact(const double* row, Sweep& sweep) const;
 
  private:
-  // The leaves of one feature: densities over the largest of all, by atom, and by a tree of ranges of cells. Node n of the
-  // tree has the greatest value of each leaf over its cells; its halves are 2n and 2n + 1, and cell c is node size + c.
+  // The leaves of one feature over its atoms and cells: rows of the circuit's own tree; or, where leaves are parametric, of
+  // one made for this domain.
   struct Variable {
+    const RangeTree* tree;
+    std::unique_ptr<RangeTree> own;
     std::vector<std::int32_t> leaves;
-    std::vector<double> atoms;   // [atom][leaf]
-    std::vector<double> ranges;  // [node][leaf]
-    std::vector<double> log_atoms, log_ranges;
-    std::vector<Peaked> peaked;
-    std::size_t size = 1;        // cells, rounded up to a power of two
-    double log_scale = 0;        // log of the largest
-    double scale = 1;
+    std::vector<std::size_t> atom_row, cell_row;  // the latter never fall
+    bool peaked = false;
+    double log_scale = 0;
 
-    const double* cell(std::size_t c) const { return ranges.data() + (size + c) * leaves.size(); }
+    const double* atom(std::size_t k) const { return tree->node(tree->size + atom_row[k]); }
+    const double* log_atom(std::size_t k) const { return tree->log_node(tree->size + atom_row[k]); }
+    const double* cell(std::size_t c) const { return tree->node(tree->size + cell_row[c]); }
+    // The first cell from row r on.
+    std::int32_t first_cell(std::size_t r) const;
   };
 
-  Variable variable(const likely::Variable& own, const Feature& feature) const;
+  Variable variable(std::size_t j, const Feature& feature) const;
   void greatest(const Variable& own, const Box& box, std::size_t j, const Feature& f, double* out) const;
   double combined(const Variable& own, const Sweep& sweep, const double* values) const;
-  std::size_t block_width(const Range& range) const;
+  std::size_t block_width(const Variable& own, const Range& range) const;
   const double* block_logs(const Variable& own, const Range& block, std::size_t width) const;
-  std::int32_t first_likely(const Variable& own, const Sweep& sweep, std::int32_t first, std::int32_t last, double least,
-                            bool from_left) const;
+  std::int32_t outermost_likely(const Variable& own, const Sweep& sweep, std::int32_t first, std::int32_t last, double least,
+                                bool from_left) const;
 
   const Circuit& circuit_;
   const Domain& domain_;

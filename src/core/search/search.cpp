@@ -230,7 +230,7 @@ bool Search::narrow_jointly(Open& open, std::size_t g, bool& changed) {
     });
     for (std::size_t b = 0; b < Likelihood::kBlocks; ++b) {
       const Range part = likelihood_->block(box, j, b);
-      if (part.empty()) break;
+      if (part.empty()) continue;
       double best = -kInf;
       for (auto s = static_cast<std::size_t>(f.segment[static_cast<std::size_t>(part.first)]);
            s <= static_cast<std::size_t>(f.segment[static_cast<std::size_t>(part.last)]); ++s) {
@@ -262,7 +262,7 @@ bool Search::narrow_jointly(Open& open, std::size_t g, bool& changed) {
     std::int32_t first = box.range[j].last + 1, last = -1;
     for (std::size_t b = 0; b < Likelihood::kBlocks; ++b) {
       const Range part = likelihood_->block(box, j, b);
-      if (part.empty()) break;
+      if (part.empty()) continue;
       if (fixed - likelihood_->excess_block(box, *sweep_, *worth_, alpha, j, b) > limit) continue;
       first = std::min(first, part.first);
       last = std::max(last, part.last);
