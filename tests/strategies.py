@@ -978,3 +978,83 @@ def _numbers_of(feature: Any, rng: np.random.Generator) -> list[float]:
         return values_of(feature)
     atoms = [feature.atom_number(k) for k in range(len(feature.atoms))]
     return atoms + rng.uniform(feature.lower, feature.upper, 20).tolist()
+
+
+@st.composite
+def hard_problems(
+    draw: st.DrawFn, *, kinds: Sequence[str] = ("linear", "network", "forest"), rows: int = 4000, plausible: bool | None = None
+) -> Problem:
+    """A problem in which everything depends on everything, so that a search has to split boxes: a model that reads all
+    features, a mixture of products of histograms, prices that differ. Few rules, and a factual that is known.
+    """
+    rng = draw(generators())
+    found: list[Feature] = []
+    while (room := rows // math.prod(len(values_of(feature)) for feature in found)) >= 3:
+        found.append(draw(finite_features("abcdefgh"[len(found)], most=min(8, room))))
+        if len(found) == 8:
+            break
+    schema = draw(ruled(Schema(tuple(found), (), tuple(_some_cost(rng, feature) for feature in found)), 1))
+    form = _some_form(rng, found, draw(st.sampled_from(kinds)))
+    factual = np.array([rng.choice(values_of(feature)) for feature in found])
+    goal = not_class(form, form.predict(factual[None])[0])
+    if plausible is None:
+        plausible = draw(st.booleans())
+    circuit = some_mixture(rng, found, Categorical("the class", form.classes), draw(st.integers(2, 8)))
+    own = Plausibility(circuit, weight=float(rng.choice([0.0, 0.2, 1.0])), approximate=draw(st.booleans()))
+    return Problem(schema, factual, form, goal, own if plausible else None)
+
+
+def _some_cost(rng: np.random.Generator, feature: Any) -> Cost:
+    move = MoveCost(*rng.uniform(0.1, 2, 2), fee=float(rng.choice([0.0, 0.5])))
+    weights = tuple(rng.uniform(0.1, 2, len(feature.atoms)))
+    if not feature.numeric:
+        return SwitchCost(weights)
+    return MixedCost(move, weights, float(rng.choice(values_of(feature)[len(feature.atoms) :]))) if feature.atoms else move
+
+
+def _some_form(rng: np.random.Generator, features: Sequence[Any], kind: str) -> Form:
+    """A model of two or three classes that reads every feature."""
+    count = int(rng.integers(2, 4))
+    link, outputs = (Link("logistic"), 1) if count == 2 else (Link("softmax"), 3)
+    classes = ("x", "y", "z")[:count]
+    if kind == "forest":
+        grown = _GrownTrees(rng, features, outputs)
+        roots = [grown.grow(4) for _ in range(8)]
+        nodes, base = np.array(grown.nodes, dtype=NODE), np.zeros(outputs)
+        return TreeEnsemble(link, classes, nodes, roots, np.full(8, -1), grown.values, base)  # type: ignore[arg-type]
+    columns = tuple(
+        Column(j, 1.0 if f.numeric else 0.0, 0.0, tuple(some_quarters(rng, len(f.atoms), zeros=0)), not f.numeric)
+        for j, f in enumerate(features)
+    )
+    widths = [len(columns), *([] if kind == "linear" else rng.integers(3, 9, rng.integers(1, 4)).tolist()), outputs]
+    layers = [(some_quarters(rng, own, before), some_quarters(rng, own)) for before, own in pairwise(widths)]
+    if kind == "linear":
+        return LinearForm(link, classes, columns, *layers[0])
+    return ReluNetwork(link, classes, columns, tuple(layers))
+
+
+def some_mixture(rng: np.random.Generator, found: Sequence[Any], target: Feature | None, components: int) -> Circuit:
+    """A sum of products of histograms that share no leaf, each with values of its own that it finds likely."""
+    variables = [*found, *([] if target is None else [target])]
+    nodes: list[Node] = []
+    products = []
+    for _ in range(components):
+        own = []
+        for j, variable in enumerate(variables):
+            values = sorted(values_of(variable))
+            numbers = [v for v in values if v > -(2.0**999)]
+            shares = rng.dirichlet(np.full(len(values), 0.5))
+            if variable.numeric:
+                step = variable.grid
+                breaks = [*numbers, numbers[-1] + step]
+                densities = shares[len(values) - len(numbers) :] / step
+                histogram = Histogram(j, breaks, densities)
+                codes = tuple(shares[: len(values) - len(numbers)])
+                nodes.append(Coded(j, codes, histogram) if variable.atoms else histogram)
+            else:
+                nodes.append(Categories(j, shares))
+            own.append(len(nodes) - 1)
+        nodes.append(Product(own))
+        products.append(len(nodes) - 1)
+    nodes.append(Sum(products, rng.dirichlet(np.ones(components))))
+    return Circuit(tuple(found), tuple(nodes), target, float(rng.choice([0.0, 1e-6])))

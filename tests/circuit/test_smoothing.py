@@ -63,7 +63,7 @@ def naive_ranges(counts: list[float], width: list[float], tails: tuple[int, int]
         near = {k: math.exp(-(((i - k) / scale) ** 2) / 2) * width[k] for k in inner}
         for k in inner:
             found[k] += unseen * counts[i] / rows * near[k] / sum(near.values())
-    beyond = 1 / (rows + 1)
+    beyond = min(0.5, 1 / (rows + 1))
     halves = {**{tails[0] - 1 - i: 0.5**i for i in range(tails[0])}, **{inner[-1] + 1 + i: 0.5**i for i in range(tails[1])}}
     return [
         found[i] * (1 - beyond * bool(halves)) if i in inner else beyond * halves[i] / sum(halves.values()) for i in range(count)
@@ -90,6 +90,14 @@ def test_marginals_against_loops(column: tuple[Bins, np.ndarray]) -> None:
         ranges = naive_ranges(numbers, bins.room[bins.codes :].tolist(), bins.tails)
         expected = [(n + 0.5) / total for n in codes] + [share * p for p in ranges]
     np.testing.assert_allclose(marginal(bins, counts), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_without_rows_half_of_the_mass_lies_within_the_bounds() -> None:
+    bins, counts = binned([math.nan] * 5, Continuous("x", -2, 8))
+    found = marginal(bins, counts)
+    inside = slice(bins.tails[0], len(bins) - bins.tails[1])
+    assert found[inside].sum() == pytest.approx(0.5)
+    assert found[inside] / bins.room[inside] == pytest.approx(0.5 / bins.room[inside].sum())
 
 
 def test_a_tail_has_one_row_in_all() -> None:

@@ -81,24 +81,6 @@ def test_the_file_holds_what_a_reader_can_get_wrong() -> None:
     assert min(case["log_likelihoods"]) < math.log(FLOOR)
 
 
-def test_live_objects() -> None:
-    """With SPFlow installed: what it learns here and now, read from its own objects."""
-    wrappers = pytest.importorskip("spn.algorithms.LearningWrappers")
-    from spn.algorithms.Inference import log_likelihood
-    from spn.structure.Base import Context
-    from spn.structure.leaves.histogram.Inference import add_histogram_inference_support
-    from spn.structure.StatisticalTypes import MetaType
-
-    add_histogram_inference_support()
-    random = np.random.default_rng(1)
-    group = random.integers(0, 2, 1000)
-    data = np.column_stack([random.normal(4.0 * group, 1), group + random.integers(0, 3, 1000), group]).astype(np.float64)
-    context = Context(meta_types=[MetaType.REAL, MetaType.DISCRETE, MetaType.BINARY]).add_domains(data)
-    root = wrappers.learn_mspn(data, context, min_instances_slice=50, cpus=1)
-    circuit = from_spflow(root, [X, N], FLAG)
-    np.testing.assert_allclose(circuit.log_likelihood(data), log_likelihood(root, data)[:, 0], rtol=1e-12)
-
-
 # -- leaves -----------------------------------------------------------------------------------------------------------
 
 

@@ -87,11 +87,8 @@ def log_likelihoods(problem: Problem, rows: np.ndarray, alternative: Alternative
 
 def exact_scores(problem: Problem, rows: np.ndarray) -> bool:
     """Whether all scores are sums and products of few bits, so that every way to compute them gives the same double."""
-    trees = isinstance(problem.form, TreeEnsemble)
-    if trees and problem.form.average and len(problem.form.roots) not in (1, 2, 4):
-        return False
     numbers = np.where(rows < -(2.0**999), 0.0, rows)
-    return trees or bool((numbers * 64 == np.round(numbers * 64)).all())
+    return isinstance(problem.form, TreeEnsemble) or bool((numbers * 64 == np.round(numbers * 64)).all())
 
 
 def answers_of(problem: Problem, rows: np.ndarray | None = None) -> Answers:

@@ -133,7 +133,7 @@ def _real_cuts(numbers: Numbers, finest: float) -> Numbers:
     # Doubles must lie within a bin, and a density, one over its width, must be one.
     least = max(LEAST_WIDTH, 4 * float(np.spacing(np.abs(numbers).max())))
     width = max(finest * _spread_of(numbers) or 1.0, least)
-    return _cuts(numbers, width, max(above(float(numbers[-1])), float(numbers[0]) + width))
+    return _cuts(numbers, width, above(float(numbers[-1])))
 
 
 def _whole_cuts(places: Numbers, finest: float) -> Numbers:
@@ -155,8 +155,10 @@ def _cuts(numbers: Numbers, width: float, end: float) -> Numbers:
         elif len(cuts) > 1:
             cuts[-1] += (low - cuts[-1]) / 2  # too narrow for a bin: its neighbours share it
         cuts.append(high)
-    if end - cuts[-1] >= width or len(cuts) == 1:
+    if end - cuts[-1] >= width:
         cuts += [*_filled(numbers, cuts[-1], end, width), end]
+    elif len(cuts) == 1:
+        cuts.append(start + width)
     return np.unique(np.array([*cuts[:-1], max(cuts[-1], end)]))
 
 

@@ -60,7 +60,7 @@ def _ranges(counts: Numbers, width: Numbers, tails: tuple[int, int]) -> Numbers:
     else:
         found = wide / wide.sum()
     found = np.maximum(found, LEAST_MASS)
-    beyond = 1 / (rows + 1) if sum(tails) else 0.0
+    beyond = min(0.5, 1 / (rows + 1)) if sum(tails) else 0.0
     low, high = (0.5 ** np.arange(count, dtype=np.float64) for count in tails)
     scale = beyond / ((low.sum() + high.sum()) or 1.0)
     return np.concatenate([low[::-1] * scale, found / found.sum() * (1 - beyond), high * scale])

@@ -1,0 +1,329 @@
+"""Circuits over discrete tables: a Chow-Liu tree whose variables learn what is worth remembering.
+
+At first every variable is independent (`likely.circuit.tree`). Then, again and again, one context of one variable learns
+the answer to a test - is the value of another variable this one? Does it lie beyond? - so that the likelihood gained per
+node added is the greatest, until the nodes are used up or nothing more is worth it. An answer is worth it if
+
+    gain in log-likelihood  >  (values - 1) / 2 log(rows) + log(tests)
+
+(the Bayesian information criterion of the new probabilities, and a word for which of the tests it is). A test may be about
+any variable that does not depend on this one: where need be, a branch of the tree is hung elsewhere. In the end, contexts
+of a variable whose probabilities differ by less than they should share them, and all are shrunk towards the whole table's
+(`likely.circuit.smoothing`).
+
+Unknown cells: a row counts for a variable where its value and its context are known; the context is, if all that the
+unknown cells could be lead to the same. So where cells are unknown at random, nothing is distorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely.circuit.bins import Bins
+from likely.circuit.builder import Builder
+from likely.circuit.chow_liu import chow_liu, x_log_x
+from likely.circuit.circuit import Circuit
+from likely.circuit.evaluate import log_likelihood
+from likely.circuit.mixture import Binned
+from likely.circuit.mixture import _after as after
+from likely.circuit.mixture import _merges as merges
+from likely.circuit.mixture import _pooled as pooled
+from likely.circuit.nodes import Node
+from likely.circuit.smoothing import Shrinkage
+from likely.circuit.transform import reachable
+from likely.circuit.tree import Flags, Places, Tree
+from likely.schema.values import Numbers, code_number
+
+#: Only tables of variables with at most as many bins, and as many in all.
+MOST_BINS, MOST_BINS_IN_ALL = 32, 2_048
+#: A tree is grown on at most as many rows, and rows times bins, drawn at random; probabilities are learned from all.
+MOST_ROWS, MOST_CELLS = 50_000, 2**25
+#: Probabilities are shared if they differ by less than this share of what the information criterion asks.
+SHARED = 0.5
+#: Rows whose contexts are found at a time.
+AT_A_TIME = 65_536
+
+
+def suits(bins: Sequence[Bins]) -> bool:
+    """Whether the variables are discrete enough: few bins each, and not too many in all."""
+    sizes = [len(own) for own in bins]
+    return max(sizes) <= MOST_BINS and sum(sizes) <= MOST_BINS_IN_ALL
+
+
+def fit(
+    table: Binned, sizes: Sequence[int], seed: int, *, progress: Callable[[float], None] = lambda _: None
+) -> tuple[Grown, ...]:
+    """Circuits of at most so many nodes (but at least a leaf per variable), all on the way to the largest.
+
+    The same for the same seed. Ctrl-C ends it with what it has.
+    """
+    limit = min(MOST_ROWS, MOST_CELLS // sum(len(own) for own in table.bins))
+    part = table.drawn(limit, np.random.default_rng(seed))
+    growth = _Growth(part)
+    found = [growth.tree] * len(sizes)
+    interrupted = False
+    try:
+        for tree, nodes in growth.grow(max(sizes)):
+            found = [tree if nodes <= size else old for size, old in zip(sizes, found, strict=True)]
+            progress(nodes / max(sizes))
+    except KeyboardInterrupt:
+        interrupted = True  # every tree on the way is whole
+    return tuple(Grown.of(tree, table, interrupted) for tree in found)
+
+
+# -- a tree and its probabilities -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree, and the probabilities of every variable's bins in each of its contexts."""
+
+    tree: Tree
+    bins: tuple[Bins, ...]
+    probabilities: tuple[Numbers, ...]  # per variable, context x bin
+    interrupted: bool = False  # by Ctrl-C, before it was done
+
+    @classmethod
+    def of(cls, tree: Tree, table: Binned, interrupted: bool = False) -> Grown:
+        """The tree with probabilities learned from the rows of a table."""
+        counts = counted(tree, table)
+        least = SHARED * _criterion(table)
+        found = (_probabilities(own, shrinkage, least) for own, shrinkage in zip(counts, table.shrinkage, strict=True))
+        return cls(tree, table.bins, tuple(found), interrupted)
+
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes of the circuit."""
+        builder = Builder()
+        made: list[list[int]] = [[] for _ in self.bins]
+        for variable in reversed(self.tree.order):
+            made[variable] = [self._context(builder, variable, context, made) for context in range(self.tree.contexts[variable])]
+        return reachable(builder.made, made[self.tree.order[0]][0])
+
+    def _context(self, builder: Builder, variable: int, context: int, made: list[list[int]]) -> int:
+        """The node of one context: a leaf, its product with what is below, or a sum of such products."""
+        bins, shares = self.bins[variable], self.probabilities[variable][context]
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for value in range(len(shares)):
+            below = tuple(made[child][self.tree.route[child][context, value]] for child in self.tree.children[variable])
+            groups.setdefault(below, []).append(value)
+        whole = len(groups) == 1 or self.tree.grouped(variable)[0]
+        parts = [(below, part) for below, group in groups.items() for part in ([group] if whole else [[own] for own in group])]
+        children, weights = [], []
+        for below, part in parts:
+            own = np.zeros(len(shares))
+            own[part] = shares[part]
+            children.append(builder.product([builder.add(bins.leaf(variable, own)), *below]))
+            weights.append(float(own.sum()))
+        return builder.sum(children, weights)
+
+    def log_densities(self, table: Binned, threads: int = 0) -> Numbers:
+        """The log-likelihood of each row of a table with the same bins, its density per unit of raw features."""
+        circuit = Circuit(tuple(own.feature for own in self.bins), self.nodes())
+        rows = np.column_stack([_examples(own)[codes] for own, codes in zip(self.bins, table.codes.T, strict=True)])
+        return log_likelihood(circuit, rows, threads=threads)
+
+
+def _examples(bins: Bins) -> Numbers:
+    """A value in each bin, and last the unknown."""
+    return np.array([*(code_number(k) for k in range(bins.codes)), *bins.breaks[:-1], np.nan])
+
+
+def _criterion(table: Binned) -> float:
+    """What the information criterion asks of a probability, in nats."""
+    return 0.5 * float(np.log(max(2.0, table.weights.sum())))
+
+
+def _probabilities(counts: Numbers, shrinkage: Shrinkage, least: float) -> Numbers:
+    """Smoothed probabilities of contexts (context x bin), equal where merging loses less than `least` per probability."""
+    shrinkage = shrinkage.fitted(counts)
+    pairs, lost = merges(counts, shrinkage)
+    enough = np.maximum.accumulate(lost) >= least * (counts.shape[1] - 1)
+    group = after(pairs[: int(np.argmax(enough)) if enough.any() else len(pairs)], len(counts))
+    together = pooled(counts, group)
+    return shrinkage.fitted(together).probabilities(together)[group]
+
+
+# -- rows and their contexts ------------------------------------------------------------------------------------------
+
+
+def counted(tree: Tree, table: Binned) -> list[Numbers]:
+    """Per variable, the rows in each context and bin (context x bin)."""
+    found = [np.zeros((tree.contexts[j], len(own))) for j, own in enumerate(table.bins)]
+    for start in range(0, len(table), AT_A_TIME):
+        rows = slice(start, start + AT_A_TIME)
+        part = replace(table, codes=table.codes[rows], weights=table.weights[rows])
+        contexts: dict[int, Places] = {}
+        for variable in tree.order:
+            contexts[variable] = context_of(tree, variable, part, contexts)
+            width = len(table.bins[variable]) + 1
+            places = (contexts[variable] + 1) * width + part.codes[:, variable]
+            sums = np.bincount(places, weights=part.weights, minlength=(tree.contexts[variable] + 1) * width)
+            found[variable] += sums.reshape(-1, width)[1:, :-1]
+    return found
+
+
+def context_of(tree: Tree, variable: int, table: Binned, contexts: dict[int, Places]) -> Places:
+    """The context of a variable in each row, given its parent's; -1 where it is not known."""
+    above = tree.parent[variable]
+    if above < 0:
+        return np.zeros(len(table), dtype=np.intp)
+    return _with_unknown(tree.route[variable])[contexts[above], table.codes[:, above]]
+
+
+def _with_unknown(route: Places) -> Places:
+    """A route with a last row and column for a context and a value not known: where they lead, if all lead to the same."""
+
+    def common(places: Places, axis: int) -> Places:
+        first = places.min(axis=axis, keepdims=True)
+        return np.where(first == places.max(axis=axis, keepdims=True), first, -1)
+
+    wide = np.concatenate([route, common(route, 1)], axis=1)
+    last = np.concatenate([common(route, 0), common(route.reshape(1, -1), 1)], axis=1)
+    return np.concatenate([wide, last])
+
+
+# -- growing ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Tests:
+    """Questions about single variables, and the rows that say yes."""
+
+    variable: Places  # the one each test is about
+    yes: tuple[Flags, ...]  # per test, which bins say yes
+    said: NDArray[np.float32]  # row x test: 1 for yes
+    known: NDArray[np.float32] | None  # row x variable: 1 where the value is known; None if all are
+
+    @classmethod
+    def of(cls, table: Binned) -> _Tests:
+        variable, yes, said = [], [], []
+        for j, own in enumerate(table.bins):
+            for bins in _questions(own):
+                variable.append(j)
+                yes.append(bins)
+                said.append(np.append(bins, False)[table.codes[:, j]])
+        known = table.codes < np.array([len(own) for own in table.bins])
+        columns = np.column_stack(said).astype(np.float32) if said else np.zeros((len(table), 0), dtype=np.float32)
+        return cls(np.array(variable, dtype=np.intp), tuple(yes), columns, None if known.all() else known.astype(np.float32))
+
+
+def _questions(bins: Bins) -> Iterator[Flags]:
+    """Is it this one? For each code and each nominal value. Does it lie beyond? For ordered values."""
+    places = np.arange(len(bins))
+    nominal = bins.codes if bins.feature.ordered else len(bins)
+    alone = 1 if nominal == len(bins) == 2 else nominal  # the answers for two values are one another's opposites
+    yield from (places == place for place in range(alone))
+    yield from (places >= place for place in range(nominal + 1, len(bins)))
+
+
+class _Growth:
+    """A tree, and for each context and test what it would gain and cost to know the answer."""
+
+    def __init__(self, table: Binned) -> None:
+        self.table, self.tests = table, _Tests.of(table)
+        self.asked = _criterion(table)
+        self.tree = Tree.forgetful([len(own) for own in table.bins], chow_liu(table))
+        variables = range(len(table.bins))
+        self.nodes = [self.tree.grouped(j)[1] for j in variables]
+        self.contexts = {j: np.zeros(len(table), dtype=np.intp) for j in variables}
+        self._look()
+        self.gain = [self._gains(j, 0)[None, :] for j in variables]
+        self.cost = [self.least_cost[j][None, :] for j in variables]
+        self.best = np.zeros(len(variables))  # gain per node of each variable's best
+        self.place = np.zeros(len(variables), dtype=np.intp)
+        self._choose(variables)
+
+    def grow(self, nodes: int) -> Iterator[tuple[Tree, int]]:
+        """Larger and larger trees, and their nodes."""
+        while (step := self._step(nodes - 1)) is not None:
+            self._take(*step)
+            yield self.tree, 1 + sum(self.nodes)
+
+    def _step(self, most: int) -> tuple[Tree, dict[int, Places], dict[int, int]] | None:
+        """The next tree, what changed, and the nodes of variables; none if nothing is worth it or fits."""
+        while len(self.tests.variable) and self.best.max() > 0:
+            variable = int(self.best.argmax())
+            context, test = divmod(int(self.place[variable]), len(self.tests.variable))
+            tree, origin = self.tree.remembering(variable, context, int(self.tests.variable[test]), self.tests.yes[test])
+            touched = {*origin, *(self.tree.parent[j] for j in origin), *(tree.parent[j] for j in origin)} - {-1}
+            nodes = {j: tree.grouped(j)[1] for j in touched}
+            more = sum(nodes[j] - self.nodes[j] for j in touched)
+            self.cost[variable][context, test] = max(1.0, more) if sum(self.nodes) + more <= most else np.inf
+            # What it costs is known only now: is it still the best?
+            last = self.place[variable]
+            self._choose([variable])
+            if self.place[variable] == last and 0 < self.best[variable] == self.best.max():
+                return tree, origin, nodes
+        return None
+
+    def _take(self, tree: Tree, origin: dict[int, Places], nodes: dict[int, int]) -> None:
+        """Go on with another tree."""
+        moved = tree.parent != self.tree.parent
+        self.tree = tree
+        for j, count in nodes.items():
+            self.nodes[j] = count
+        if moved:
+            self._look()
+        changed: set[int] = set()
+        for j in tree.order:
+            if j in origin or (self.tests.known is not None and tree.parent[j] in changed):
+                before, self.contexts[j] = self.contexts[j], context_of(tree, j, self.table, self.contexts)
+                if not np.array_equal(before, self.contexts[j]):
+                    changed.add(j)
+            if j in origin:
+                split = np.bincount(origin[j])[origin[j]] > 1
+                self._renew(j, origin[j], split)
+            elif j in changed:  # what was learned made the context of some rows unknown
+                self._renew(j, np.arange(tree.contexts[j]), np.ones(tree.contexts[j], dtype=np.bool_))
+        self._choose(range(len(self.nodes)) if moved else sorted({*origin, *changed}))
+
+    def _renew(self, variable: int, origin: Places, new: Flags) -> None:
+        """Take gains and costs over from the old contexts, and compute those of the new ones."""
+        gain, cost = self.gain[variable][origin], self.cost[variable][origin]
+        for context in np.flatnonzero(new):
+            gain[context], cost[context] = self._gains(variable, int(context)), self.least_cost[variable]
+        self.gain[variable], self.cost[variable] = gain, cost
+
+    def _gains(self, variable: int, context: int) -> Numbers:
+        """What the answer to each test would gain in one context, in nats, less what is asked of it."""
+        codes, size = self.table.codes[:, variable], len(self.table.bins[variable])
+        rows = np.flatnonzero((self.contexts[variable] == context) & (codes < size))
+        own = np.zeros((size, len(rows)), dtype=np.float32)
+        own[codes[rows], np.arange(len(rows))] = self.table.weights[rows]
+        yes = (own @ self.tests.said[rows]).astype(np.float64)
+        if self.tests.known is None:
+            both = own.sum(axis=1, dtype=np.float64)[:, None]
+        else:
+            both = (own @ self.tests.known[rows]).astype(np.float64)[:, self.tests.variable]
+        no = np.maximum(both - yes, 0.0)
+        asked = (size - 1) * self.asked + np.log(max(1, len(self.tests.variable)))
+        return np.asarray(_log_likelihood(yes) + _log_likelihood(no) - _log_likelihood(both) - asked)
+
+    def _choose(self, variables: Iterable[int]) -> None:
+        """Find the best of some variables: the most gain per node."""
+        for j in variables:
+            worth = np.where(self.allowed[j], self.gain[j] / self.cost[j], -1.0)
+            self.place[j] = worth.argmax() if worth.size else 0
+            self.best[j] = max(0.0, worth.flat[self.place[j]]) if worth.size else 0.0
+
+    def _look(self) -> None:
+        """See which tests a variable may ask, and what an answer costs at a guess: a node per variable on the way."""
+        above = np.zeros((len(self.nodes), len(self.nodes)), dtype=np.bool_)  # or the same
+        for j in self.tree.order:
+            above[j] = above[self.tree.parent[j]]
+            above[j, j] = True
+        depth = above.sum(axis=1)
+        together = above.astype(np.intp) @ above.T
+        way = depth[:, None] + depth - 2 * together
+        self.allowed = ~above.T[:, self.tests.variable]
+        self.allowed[self.tree.order[0]] = False
+        self.least_cost = np.maximum(1.0, way[:, self.tests.variable])
+
+
+def _log_likelihood(counts: Numbers) -> Numbers:
+    """The greatest log-likelihood of the counts in each column."""
+    return np.asarray(x_log_x(counts).sum(axis=0) - x_log_x(counts.sum(axis=0)))

@@ -1,0 +1,172 @@
+"""Trees whose variables remember: the shape of small circuits over discrete tables.
+
+In a Chow-Liu tree a variable depends on its parent's value. Here it depends on a *context*, one of a few, to which the
+parent's context and value lead:
+
+    context of v = route[v][context of parent, value of parent]
+    p(row)       = product over v of p(value of v | context of v)
+
+With a context per value of the parent it is a Chow-Liu tree; where all variables know the values at the top it is a
+cutset network. But a variable may also know one thing about an ancestor far away, and then only the variables in between
+have more contexts, not all below. `Tree.remembering` makes such a tree of another: one context of a variable learns
+whether the value of another variable is among some.
+
+As a circuit, a context is a sum over the variable's values, each a product of the value and one context per child. All
+contexts are shared by whatever leads to them, so nodes grow with what is remembered and not with the ways to get there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Variables with their parents (-1 of the root), and the routes (context x value of the parent) to their contexts."""
+
+    values: tuple[int, ...]  # how many each variable has
+    parent: tuple[int, ...]
+    route: tuple[Places, ...]  # that of the root is [[0]]
+
+    @classmethod
+    def forgetful(cls, values: Sequence[int], parent: Sequence[int]) -> Tree:
+        """The tree in which every variable has one context: all are independent."""
+        routes = (np.zeros((1, 1 if above < 0 else values[above]), dtype=np.intp) for above in parent)
+        return cls(tuple(values), tuple(parent), tuple(routes))
+
+    @cached_property
+    def contexts(self) -> tuple[int, ...]:
+        """How many contexts each variable has."""
+        return tuple(int(route.max()) + 1 for route in self.route)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each variable."""
+        found: list[list[int]] = [[] for _ in self.parent]
+        for variable, above in enumerate(self.parent):
+            if above >= 0:
+                found[above].append(variable)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The variables, parents first."""
+        found = [self.parent.index(-1)]
+        for variable in found:
+            found += self.children[variable]
+        return tuple(found)
+
+    def line(self, variable: int) -> list[int]:
+        """A variable, its parent, and so on to the root."""
+        found = [variable]
+        while self.parent[found[-1]] >= 0:
+            found.append(self.parent[found[-1]])
+        return found
+
+    # -- nodes ----------------------------------------------------------------------------------------------------
+
+    def below(self, variable: int) -> Places:
+        """Where a variable's context and value lead: a number for each combination of its children's contexts."""
+        found = np.zeros((self.contexts[variable], self.values[variable]), dtype=np.intp)
+        for child in self.children[variable]:
+            pairs = found * self.contexts[child] + self.route[child]
+            found = _numbered(pairs)[1]
+        return found
+
+    def grouped(self, variable: int) -> tuple[bool, int]:
+        """Whether it saves nodes to treat as one the values that lead to the same; and the nodes of the variable.
+
+        A context all of whose values lead to the same is a leaf in the products above it. Other contexts are sums over
+        values, which share a leaf per value and the products of a value and what is below; or over groups of values,
+        where each group of two or more has a leaf and a product for this context alone.
+        """
+        if not self.children[variable]:
+            return False, self.contexts[variable]
+        below = self.below(variable)
+        context, value = np.indices(below.shape)
+        width = int(below.max()) + 1
+        members = np.bincount((context * width + below).ravel(), minlength=len(below) * width).reshape(-1, width)
+        split = (members > 0).sum(axis=1) > 1
+        kinds = below * self.values[variable] + value
+        alone = split[:, None] & (members[context, below] == 1)
+        by_value = _distinct(kinds[split]) + _distinct(value[split])
+        by_group = _distinct(kinds[alone]) + _distinct(value[alone]) + 2 * int((members[split] > 1).sum())
+        return by_group < by_value, len(below) + min(by_group, by_value)
+
+    # -- remembering more -----------------------------------------------------------------------------------------
+
+    def remembering(self, variable: int, context: int, other: int, yes: Flags) -> tuple[Tree, dict[int, Places]]:
+        """The tree in which a context knows whether the value of another variable is among those that `yes` marks.
+
+        If the other variable is not above this one, the branch that holds this one is hung below it first, and whatever
+        the branch knew is remembered on the way. Also the contexts that have changed: of each variable that may have
+        more contexts now, the old one of each of the new. The other variable must not be below.
+        """
+        draft = _Draft(self)
+        if other not in self.line(variable):
+            draft.hang(variable, other)
+        path = draft.path(other, variable)
+        wanted = [np.arange(self.contexts[variable]) == context]
+        for own in path[:0:-1]:
+            wanted.append(wanted[-1][draft.route[own]].any(axis=1))
+        draft.carry(path, wanted[::-1], np.broadcast_to(yes, draft.route[path[0]].shape).astype(np.intp))
+        return Tree(self.values, tuple(draft.parent), tuple(draft.route)), draft.origin
+
+
+class _Draft:
+    """A tree being changed."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree, self.parent, self.route = tree, list(tree.parent), list(tree.route)
+        self.origin: dict[int, Places] = {}
+
+    def path(self, above: int, variable: int) -> list[int]:
+        """From a child of an ancestor down to a variable."""
+        found = [variable]
+        while self.parent[found[-1]] != above:
+            found.append(self.parent[found[-1]])
+        return found[::-1]
+
+    def hang(self, variable: int, other: int) -> None:
+        """Hang the branch with a variable, where it parts from the one with another, below that other."""
+        above = set(self.tree.line(other))
+        meet = next(own for own in self.tree.line(variable) if own in above)
+        branch, path = self.path(meet, variable)[0], self.path(meet, other)
+        everywhere = [np.ones(self.tree.contexts[own], dtype=np.bool_) for own in path]
+        known = self.carry(path, everywhere, self.route[branch])
+        self.route[branch] = np.repeat(known[:, None], self.tree.values[other], axis=1)
+        self.parent[branch] = other
+
+    def carry(self, path: Sequence[int], wanted: Sequence[Flags], label: Places) -> Places:
+        """Let contexts remember a label, which the context and value above the path have, down a path.
+
+        Only the wanted contexts do. The result is the label of each new context at the end of the path.
+        """
+        for variable, own in zip(path, wanted, strict=True):
+            route = self.route[variable]
+            count = int(label.max()) + 1
+            kept, self.route[variable] = _numbered(route * count + np.where(own[route], label, 0))
+            old, carried = np.divmod(kept, count)
+            self.origin[variable] = old
+            for child in self.tree.children[variable]:
+                self.route[child] = self.route[child][old]
+            label = carried[:, None]
+        return carried
+
+
+def _numbered(codes: Places) -> tuple[Places, Places]:
+    """The codes that occur, and for each code its place among them."""
+    kept = np.flatnonzero(np.bincount(codes.ravel()))
+    return kept, np.searchsorted(kept, codes)
+
+
+def _distinct(codes: Places) -> int:
+    return int(np.count_nonzero(np.bincount(codes)))
