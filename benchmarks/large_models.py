@@ -163,7 +163,8 @@ def setting_of(folder: Path, name: str, family: str, count: int, memory: Memory)
     """Trains, learns, reads, and picks the rows to ask about."""
     data = data_of(folder, name)
     schema = likely.Schema.infer(data.train)
-    model = memory.cache(fitted)(folder, name, pipeline_of(data, family))
+    with one_thread():  # on a busy machine, small products of matrices wait for each other
+        model = memory.cache(fitted)(folder, name, pipeline_of(data, family))
     nodes = NODES[name] * (10 if family.endswith(LARGE_CIRCUIT) else 1)
     circuit = Circuit.from_json(memory.cache(circuit_of)(folder, name, nodes))
     form = likely.predictor.read(model, schema)

@@ -742,6 +742,14 @@ def finite_schemas(draw: st.DrawFn, *, features: int = 4, rows: int = 2000, rule
 
 
 @st.composite
+def real_schemas(draw: st.DrawFn, *, reals: int = 2, others: int = 1, rules: int = 2) -> Schema:
+    """A schema with features of reals, and a few of finitely many values."""
+    found = [draw(real_features(name)) for name in "abc"[: draw(st.integers(1, reals))]]
+    found += [draw(finite_features(name, most=4)) for name in "xyz"[: draw(st.integers(0, others))]]
+    return draw(ruled(Schema(tuple(found), (), tuple(draw(costs(feature)) for feature in found)), rules))
+
+
+@st.composite
 def ruled(draw: st.DrawFn, schema: Schema, rules: int) -> Schema:
     """The schema with up to so many rules that do not contradict each other."""
     able = [constraints(schema)] + [tight_linears(schema)] * any(f.numeric for f in schema.features)
@@ -950,7 +958,7 @@ def problems_over(
     plausible: bool | None = None,
     parametric: bool = True,
 ) -> Problem:
-    """A problem of this schema."""
+    """A problem of this schema, or of one that is wider where the factual lies outside."""
     factual = draw(asked_factuals(schema))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LikelyWarning)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -98,9 +99,9 @@ def test_the_room_of_a_bin_is_what_can_be_in_it(column: tuple[Feature, np.ndarra
         np.testing.assert_array_equal(wide, np.diff(found.breaks))
     elif feature.numeric:
         places = [place_of(b, step) for b in found.breaks]
-        inside = [code / step for code in oracle.codes_inside(feature) if feature.lower <= code <= feature.upper]  # type: ignore[attr-defined]
+        inside = [code / step for code in oracle.codes_inside(feature) if feature.lower <= code <= feature.upper]
         taken = {round(code) for code in inside if abs(code - round(code)) < 1e-9}
-        counts = [b - a - sum(a <= k < b for k in taken) for a, b in zip(places, places[1:], strict=False)]
+        counts = [b - a - sum(a <= k < b for k in taken) for a, b in pairwise(places)]
         np.testing.assert_allclose(wide, np.array(counts) * step, rtol=1e-12)
 
 
@@ -159,7 +160,8 @@ def test_finer_bins_on_demand() -> None:
 
 def test_a_value_that_repeats_has_a_bin_of_its_own() -> None:
     rng = np.random.default_rng(0)
-    values = np.concatenate([rng.random(1000), np.full(200, 0.5), np.full(100, 0.75), np.full(4, 0.2)])
+    values = np.concatenate([rng.random(1000), np.full(200, 0.5), np.full(100, 0.75)])
+    assert OFTEN * len(values) < 100
     found = bins(values, Continuous("x", 0, 1))
     width = FINEST * spread_of(values)
     for value in (0.5, 0.75):
@@ -167,7 +169,6 @@ def test_a_value_that_repeats_has_a_bin_of_its_own() -> None:
         assert high - low == pytest.approx(width, rel=0.5)
         assert low <= value - width / 2
         assert value + width / 2 <= high
-    assert 4 < OFTEN * len(values)
 
 
 def test_of_two_close_values_the_more_frequent_has_the_bin() -> None:

@@ -103,7 +103,7 @@ def test_a_row_far_from_all_components_belongs_to_each_by_its_weight() -> None:
     np.testing.assert_allclose(counts, [weight, 0 * weight, weight, 0 * weight])
 
 
-@pytest.mark.parametrize("rows", [0, 1, 3, 4, 5, 1000])
+@pytest.mark.parametrize("rows", [0, 1, 5, 4095, 9000, 20_000])
 @pytest.mark.parametrize("threads", [2, 3, 7, 0])
 def test_the_same_bits_on_any_number_of_threads(rows: int, threads: int) -> None:
     given_problem = problem(3, rows, [3, 2, 9], 6, 2)
@@ -196,18 +196,18 @@ def test_drawn_rows() -> None:
     assert len({row.tobytes() for row in part.places} - {row.tobytes() for row in found.places}) == 0
 
 
-def test_more_values_than_can_be_counted() -> None:
-    feature = Categorical("id", tuple(range(65_536)))
-    rows = np.zeros((3, 1))
+def test_more_values_than_can_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert np.iinfo(np.uint16).max == mixture.MOST_BINS  # and that is the unknown
+    monkeypatch.setattr(mixture, "MOST_BINS", 3)
+    rows = np.array([[np.nan], [2.0]])
+    found = Binned.of(rows, np.ones(2), bins_of(rows, [Categorical("id", tuple("abc"))]))
+    assert found.places.ravel().tolist() == [3, 2]
     message = (
-        r"^Feature 'id' must have at most 65535 values to learn from; got 65536\. "
+        r"^Feature 'id' must have at most 3 values to learn from; got 4\. "
         r"Hint: drop it if it is an identifier, or join rare values\.$"
     )
     with pytest.raises(CircuitError, match=message):
-        Binned.of(rows, np.ones(3), bins_of(rows, [feature]))
-    most = Categorical("id", tuple(range(65_535)))
-    found = Binned.of(np.array([[np.nan], [65_534.0]]), np.ones(2), bins_of(rows, [most]))
-    assert found.places.ravel().tolist() == [65_535, 65_534]
+        Binned.of(rows, np.ones(2), bins_of(rows, [Categorical("id", tuple("abcd"))]))
 
 
 # -- expectation-maximisation -----------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def leaf_likelihood(counts: np.ndarray, shrinkage: Shrinkage) -> float:
 
 def naive_merges(counts: np.ndarray, shrinkage: Shrinkage) -> list[float]:
     """What each step loses when always the two leaves are merged whose union loses least, looked for among all pairs."""
-    alive = {i: own for i, own in enumerate(counts)}
+    alive = dict(enumerate(counts))
     lost = []
     while len(alive) > 1:
         pairs = [(i, k) for i in alive for k in alive if k < i]
@@ -306,7 +306,7 @@ def test_merges_lose_the_least(seed: int, components: int, variable: int) -> Non
     found = table(2, 100)
     rng = np.random.default_rng(seed)
     counts = rng.gamma(0.3, 5.0, (components, len(found.bins[variable])))
-    pairs, lost = mixture._merges(counts, found.shrinkage[variable])
+    pairs, lost = mixture.merges(counts, found.shrinkage[variable])
     assert len(pairs) == components - 1
     size = counts.sum()
     np.testing.assert_allclose(lost, naive_merges(counts, found.shrinkage[variable]), rtol=1e-3, atol=1e-5 * size)
@@ -316,8 +316,11 @@ def test_merges_lose_the_least(seed: int, components: int, variable: int) -> Non
 
 
 def test_equal_leaves_are_merged_first_and_for_nothing() -> None:
+    """Of leaves with many rows: pseudo-rows, which are paid once less, would make the union of others a gain too."""
     found = table(0, 300)
     base = some_mixture(found, 5, 0, sharing=False)
+    slope = np.linspace(-3, 3, 10)[:, None]
+    base = replace(base, counts=tuple(1e4 * np.exp(slope * np.linspace(-1, 1, len(bins))) for bins in found.bins))
     twice = replace(
         base,
         weights=np.tile(base.weights, 2) / 2,
@@ -325,13 +328,13 @@ def test_equal_leaves_are_merged_first_and_for_nothing() -> None:
         counts=tuple(np.vstack([own, own]) for own in base.counts),
     )
     for counts, shrinkage in zip(twice.counts, twice.shrinkage, strict=True):
-        pairs, lost = mixture._merges(counts, shrinkage)
-        assert (lost[:10] <= 1e-6 * counts.sum()).all()  # it gains: both had their own pseudo-rows
+        pairs, lost = mixture.merges(counts, shrinkage)
+        assert (lost[:10] <= 1e-7 * counts.sum()).all()  # the rounding of logarithms of single precision
         assert sorted(tuple(sorted(pair)) for pair in pairs[:10].tolist()) == [(i, i + 10) for i in range(10)]
     merged = shared(twice, twice.nodes - 60)
     assert all(leaf.tolist() == np.tile(np.arange(10), 2).tolist() for leaf in merged.leaf)
-    before, after = (block_densities(state, found, 1.0).sum() for state in (twice, merged))
-    assert after >= before - 1.0
+    before, after = (block_densities(state, found, 1.0) for state in (twice, merged))
+    np.testing.assert_allclose(after, before, atol=1e-2)
 
 
 @given(st.integers(0, 200), st.integers(1, 6))
@@ -378,8 +381,9 @@ def test_the_same_seed_gives_the_same_mixture() -> None:
 
 
 def test_clusters_are_found() -> None:
-    """The three clusters are worth several nats over independence; a mixture of them has nearly all of that."""
-    found, unseen = table(0, 1500), Binned.of(clusters(0, 3000)[0][1500:], np.ones(1500), table(0, 1500).bins)
+    """The three clusters are worth several nats over independence."""
+    whole = table(0, 3000)
+    found, unseen = whole.some(np.arange(1500)).alone(), whole.some(np.arange(1500, 3000))
     alone, mixed = (log_densities(fit(found, nodes, 0), unseen).mean() for nodes in (7, 80))
     assert mixed > alone + 2
 
@@ -389,6 +393,20 @@ def test_the_first_rounds_may_run_on_a_part(monkeypatch: pytest.MonkeyPatch) -> 
     whole = log_densities(fit(found, 60, 0), found).mean()
     monkeypatch.setattr(mixture, "FIRST_ROWS", 300)
     assert log_densities(fit(found, 60, 0), found).mean() == pytest.approx(whole, abs=0.2)
+
+
+@pytest.mark.parametrize("width", [6, 10])
+def test_rows_that_are_next_to_nothing_beside_the_others(width: int) -> None:
+    """Values that only they have are each a billion times likelier in a component of theirs: no product overflows."""
+    rows = np.repeat([[0.0], [1.0]], [100, 20], axis=0) * np.ones(width)
+    features = [Binary(f"b{j}") for j in range(width)]
+    found = Binned.of(rows, np.repeat([1e9, 1.0], [100, 20]), bins_of(rows, features))
+    state = fit(found, 60, 0)
+    assert state.components > 10
+    assert all(np.isfinite(own).all() for own in (state.weights, *state.counts))
+    logs = log_densities(state, found)
+    assert np.isfinite(logs).all()
+    assert logs[0] == pytest.approx(0, abs=0.1)
 
 
 def test_progress_ends_at_1() -> None:

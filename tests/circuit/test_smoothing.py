@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -157,11 +158,11 @@ def test_the_tree_halves_the_mass_or_is_a_star(column: tuple[Bins, np.ndarray]) 
     depth = {0: 0}
     for node, span in enumerate(spans):
         inner = [spans[child] for child in below.get(node, [])]
-        depth.update({child: depth[node] + 1 for child in below.get(node, [])})
+        depth.update(dict.fromkeys(below.get(node, []), depth[node] + 1))
         assert bool(inner) == (span[1] - span[0] > 1)
         if inner:
             assert (inner[0][0], inner[-1][1]) == span
-            assert all(a[1] == b[0] for a, b in zip(inner, inner[1:], strict=False))
+            assert all(a[1] == b[0] for a, b in pairwise(inner))
         if inner and bins.feature.numeric:
             mass = found.marginal
             (_, cut), whole = inner[0], mass[span[0] : span[1]].sum()

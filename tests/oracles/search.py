@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import optimize
 
+from likely.circuit import Leaf
 from likely.circuit.evaluate import max_log_likelihood
-from likely.predictor import TreeEnsemble
+from likely.predictor import Linear, TreeEnsemble
 from likely.problem import Alternative, Problem
+from likely.schema.rules import LinearRow
 from likely.search.domain import FeatureCells, feature_cells, starts_of
-from tests.oracles.circuits import values_of
+from tests.oracles.circuits import breaks_of, values_of
 
 #: Two computations of one score, or of one log-likelihood, may differ by this much, relative to their size.
 ROUNDING = 1e-9
@@ -162,3 +165,120 @@ def best_by_key(keys: Sequence[Any], objectives: np.ndarray) -> dict[Any, float]
     for key, objective in zip(keys, objectives, strict=True):
         found[key] = min(found.get(key, math.inf), float(objective))
     return found
+
+
+# -- reals ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some of a feature's values: one of them, or the reals between two, on which all but costs and scores is constant."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """A value that stands for all."""
+        return self.low if self.low == self.high else 0.5 * self.low + 0.5 * self.high
+
+
+def pieces_of(problem: Problem, j: int) -> list[Piece]:
+    """A feature's values: each by itself, or, of reals, the marks where something changes and what lies between them."""
+    feature, factual = problem.schema.features[j], float(problem.factual[j])
+    if not feature.numeric or feature.grid is not None:  # type: ignore[attr-defined]
+        return [Piece(v, v) for v in values_with(feature, factual)]
+    region = feature.region
+    marks = [end for interval in region.intervals for end in interval]
+    marks += [] if math.isnan(factual) else [factual]
+    marks += [getattr(problem.schema.costs[j], "anchor", feature.lower)]  # type: ignore[attr-defined]
+    if problem.plausibility is not None:
+        leaves = (node for node in problem.plausibility.circuit.nodes if isinstance(node, Leaf) and node.variable == j)
+        marks += [b for leaf in leaves for b in breaks_of(leaf)]
+    for rule in problem.schema.compile(problem.factual):
+        literals = rule.literals if not isinstance(rule, LinearRow) else ()
+        marks += [end for i, part in literals if i == j for interval in part.intervals for end in interval]
+    marks = sorted({mark for mark in marks if mark in region})
+    found = [Piece(mark, mark) for mark in marks]
+    return found + [Piece(a, b) for a, b in itertools.pairwise(marks) if b - a > 1e-12 and 0.5 * a + 0.5 * b in region]
+
+
+def least_over_reals(problem: Problem) -> float:
+    """The optimum of a linear model or a small network over reals, with a circuit of histograms: a linear programme for
+    every combination of pieces and every pattern of active units; infinite if there is no answer.
+
+    An end of a piece that belongs to its neighbour counts: the engine stops a double short of it.
+    """
+    pieces = [pieces_of(problem, j) for j in range(len(problem.schema))]
+    combinations = list(itertools.product(*pieces))
+    rows = np.array([[piece.middle for piece in combination] for combination in combinations])
+    kept = np.all([rule.satisfied(rows) for rule in problem.schema.compile(problem.factual) if not isinstance(rule, LinearRow)]
+                  or [np.ones(len(rows), dtype=bool)], axis=0)  # fmt: skip
+    best = math.inf
+    for alternative in problem.goal.alternatives:
+        likelihoods, own = log_likelihoods(problem, rows, alternative), problem.plausibility
+        likely = np.ones(len(rows), dtype=bool) if own is None else likelihoods >= own.least
+        for place in np.flatnonzero(kept & likely):
+            weight = 0.0 if own is None or own.weight == 0 else own.weight * likelihoods[place]
+            if weight > -math.inf:
+                best = min(best, _least_over_pieces(problem, alternative, combinations[place], best + weight) - weight)
+    return best
+
+
+def _least_over_pieces(problem: Problem, alternative: Alternative, pieces: Sequence[Piece], limit: float) -> float:
+    """The least cost in a combination of pieces; anything else that is no less than the limit."""
+    low, high = np.array([(piece.low, piece.high) for piece in pieces]).T
+    free = np.flatnonzero(high > low)
+    base = np.array([piece.middle for piece in pieces])
+    slopes, constant = _affine(lambda rows: problem.schema.prices(problem.factual, rows)[:, None], base, high - low, free)
+    if (constant + np.minimum(slopes * (low - base)[free], slopes * (high - base)[free]).sum()).item() >= limit:
+        return limit
+    rules = [(own.features, own.coefficients, own.upper) for own in problem.schema.compile(problem.factual)
+             if isinstance(own, LinearRow) and (base[list(own.features)] > -(2.0**999)).all()]  # fmt: skip
+    matrix, upper = np.zeros((len(rules), len(pieces))), np.zeros(len(rules))
+    for i, (features, coefficients, end) in enumerate(rules):
+        matrix[i, list(features)] = coefficients
+        upper[i] = end + ROUNDING * abs(end)
+    upper -= matrix @ np.where(base > -(2.0**999), base, 0.0)
+    bounds = list(zip((low - base)[free], (high - base)[free], strict=True))
+    best = math.inf
+    for scores, sides in _patterns(problem.form, base, high - low, free):
+        goal = alternative.coefficients @ scores
+        rows = np.concatenate([matrix[:, free], -goal[:, 1:], -sides[:, 1:]])
+        ends = np.concatenate([upper, goal[:, 0] - alternative.least, sides[:, 0]])
+        best = min(best, _programme(slopes[0], rows, ends, bounds) + float(constant[0]))
+    return best
+
+
+def _programme(costs: np.ndarray, rows: np.ndarray, ends: np.ndarray, bounds: list[tuple[float, float]]) -> float:
+    """min costs . d, where rows @ d <= ends."""
+    if not len(costs):
+        return 0.0 if (ends >= -ROUNDING).all() else math.inf
+    found = optimize.linprog(costs, rows, ends, bounds=bounds, method="highs")
+    assert found.status in (0, 2), found.message
+    return float(found.fun) if found.status == 0 else math.inf
+
+
+def _affine(function: Any, base: np.ndarray, width: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes (outputs x free) and values at the base of a function that is affine near it."""
+    steps = np.zeros((len(free) + 1, len(base)))
+    steps[np.arange(len(free)) + 1, free] = width[free] / 4
+    values = function(base + np.where(base > -(2.0**999), steps, 0.0))
+    return ((values[1:] - values[0]) / (width[free] / 4)[:, None]).T, values[0]
+
+
+def _patterns(form: Any, base: np.ndarray, width: np.ndarray, free: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For every pattern of active units: the scores, and what must be at least 0, as [constant, slopes]."""
+    slopes, constant = _affine(form.inputs, base, width, free)
+    inputs = np.concatenate([constant[:, None], slopes], axis=1)
+    layers = [(form.weights, form.bias)] if isinstance(form, Linear) else list(form.layers)
+    for active in itertools.product([False, True], repeat=sum(len(bias) for _, bias in layers[:-1])):
+        left, values, sides = list(active), inputs, []
+        for i, (weights, bias) in enumerate(layers):
+            values = weights @ values
+            values[:, 0] += bias
+            if i < len(layers) - 1:
+                own = np.array([left.pop(0) for _ in bias])
+                sides.append(np.where(own[:, None], values, -values))
+                values = np.where(own[:, None], values, 0.0)
+        yield values, np.concatenate([*sides, np.empty((0, values.shape[1]))])

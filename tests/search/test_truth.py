@@ -14,7 +14,7 @@ from likely.search import solve
 from tests.oracles.search import answers_of
 from tests.search.instances import variants
 from tests.search.judging import LIMITS, judge
-from tests.strategies import generators, problems
+from tests.strategies import generators, hard_problems, problems
 
 
 @pytest.mark.parametrize("plausible", [False, True])
@@ -26,13 +26,15 @@ def test_optimum(kind: str, plausible: bool, data: st.DataObject) -> None:
         judge(asked, solve(asked, LIMITS), answers_of(asked))
 
 
-@given(problems(rows=4000, features=7, plausible=True), generators())
-def test_optimum_of_larger_problems(problem: Problem, rng: np.random.Generator) -> None:
-    for asked in variants(problem, rng, 4):
+@pytest.mark.parametrize("plausible", [False, True])
+@given(data=st.data())
+def test_optimum_where_boxes_must_be_split(plausible: bool, data: st.DataObject) -> None:
+    problem = data.draw(hard_problems(plausible=plausible, rows=3000))
+    for asked in variants(problem, data.draw(generators()), 4):
         judge(asked, solve(asked, LIMITS), answers_of(asked))
 
 
-@given(problems(rows=600), generators(), st.sampled_from([0.0, 1e-3, 0.5]), st.sampled_from([0.0, 0.05, 0.5]))
+@given(hard_problems(rows=600), generators(), st.sampled_from([0.0, 1e-3, 0.5]), st.sampled_from([0.0, 0.05, 0.5]))
 def test_optimum_within_a_gap(problem: Problem, rng: np.random.Generator, absolute: float, relative: float) -> None:
     limits = replace(LIMITS, absolute_gap=absolute, relative_gap=relative)
     for asked in variants(problem, rng, 6):

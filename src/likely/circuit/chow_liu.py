@@ -32,7 +32,7 @@ def chow_liu(table: Binned) -> tuple[int, ...]:
 def one_hot(table: Binned, rows: slice) -> NDArray[np.float32]:
     """A column per bin of each variable (row x bin): 1 where a row is in it."""
     sizes = [len(own) for own in table.bins]
-    found = [codes[rows, None] == np.arange(size) for codes, size in zip(table.codes.T, sizes, strict=True)]
+    found = [places[rows, None] == np.arange(size) for places, size in zip(table.places.T, sizes, strict=True)]
     return np.concatenate(found, axis=1).astype(np.float32)
 
 

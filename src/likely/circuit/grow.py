@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +29,7 @@ from likely.circuit.builder import Builder
 from likely.circuit.chow_liu import chow_liu, x_log_x
 from likely.circuit.circuit import Circuit
 from likely.circuit.evaluate import log_likelihood
-from likely.circuit.mixture import Binned
-from likely.circuit.mixture import _after as after
-from likely.circuit.mixture import _merges as merges
-from likely.circuit.mixture import _pooled as pooled
+from likely.circuit.mixture import Binned, after, merges, pooled
 from likely.circuit.nodes import Node
 from likely.circuit.smoothing import Shrinkage
 from likely.circuit.transform import reachable
@@ -42,6 +40,8 @@ from likely.schema.values import Numbers, code_number
 MOST_BINS, MOST_BINS_IN_ALL = 32, 2_048
 #: A tree is grown on at most as many rows, and rows times bins, drawn at random; probabilities are learned from all.
 MOST_ROWS, MOST_CELLS = 50_000, 2**25
+#: Rows weigh no more while a tree grows: they are counted in single precision.
+MOST_WEIGHT = 1e30
 #: Probabilities are shared if they differ by less than this share of what the information criterion asks.
 SHARED = 0.5
 #: Rows whose contexts are found at a time.
@@ -63,7 +63,7 @@ def fit(
     """
     limit = min(MOST_ROWS, MOST_CELLS // sum(len(own) for own in table.bins))
     part = table.drawn(limit, np.random.default_rng(seed))
-    growth = _Growth(part)
+    growth = _Growth(replace(part, weights=np.minimum(part.weights, MOST_WEIGHT)))
     found = [growth.tree] * len(sizes)
     interrupted = False
     try:
@@ -95,36 +95,44 @@ class Grown:
         found = (_probabilities(own, shrinkage, least) for own, shrinkage in zip(counts, table.shrinkage, strict=True))
         return cls(tree, table.bins, tuple(found), interrupted)
 
-    def nodes(self) -> tuple[Node, ...]:
+    @cached_property
+    def circuit_nodes(self) -> tuple[Node, ...]:
         """The nodes of the circuit."""
         builder = Builder()
         made: list[list[int]] = [[] for _ in self.bins]
         for variable in reversed(self.tree.order):
-            made[variable] = [self._context(builder, variable, context, made) for context in range(self.tree.contexts[variable])]
+            below = self.tree.below(variable)
+            parts = below if self.tree.grouped(variable)[0] else np.broadcast_to(np.arange(below.shape[1]), below.shape)
+            made[variable] = [self._context(builder, variable, context, own, made) for context, own in enumerate(parts)]
         return reachable(builder.made, made[self.tree.order[0]][0])
 
-    def _context(self, builder: Builder, variable: int, context: int, made: list[list[int]]) -> int:
-        """The node of one context: a leaf, its product with what is below, or a sum of such products."""
-        bins, shares = self.bins[variable], self.probabilities[variable][context]
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for value in range(len(shares)):
-            below = tuple(made[child][self.tree.route[child][context, value]] for child in self.tree.children[variable])
-            groups.setdefault(below, []).append(value)
-        whole = len(groups) == 1 or self.tree.grouped(variable)[0]
-        parts = [(below, part) for below, group in groups.items() for part in ([group] if whole else [[own] for own in group])]
+    @property
+    def nodes(self) -> int:
+        """How many nodes the circuit has."""
+        return len(self.circuit_nodes)
+
+    def _context(self, builder: Builder, variable: int, context: int, part: Places, made: list[list[int]]) -> int:
+        """The node of one context: a leaf, its product with what is below, or a sum of such products, one per part."""
+        shares = self.probabilities[variable][context]
+        routes = [made[child] for child in self.tree.children[variable]]
+        places = [self.tree.route[child][context] for child in self.tree.children[variable]]
+        below = [tuple(own[place[value]] for own, place in zip(routes, places, strict=True)) for value in range(len(shares))]
+        if len(set(below)) == 1:
+            part = np.zeros(len(shares), dtype=np.intp)
         children, weights = [], []
-        for below, part in parts:
-            own = np.zeros(len(shares))
-            own[part] = shares[part]
-            children.append(builder.product([builder.add(bins.leaf(variable, own)), *below]))
+        for number in np.unique(part):
+            own = np.where(part == number, shares, 0.0)
+            leaf = builder.add(self.bins[variable].leaf(variable, own))
+            children.append(builder.product([leaf, *below[int(np.argmax(part == number))]]))
             weights.append(float(own.sum()))
         return builder.sum(children, weights)
 
-    def log_densities(self, table: Binned, threads: int = 0) -> Numbers:
-        """The log-likelihood of each row of a table with the same bins, its density per unit of raw features."""
-        circuit = Circuit(tuple(own.feature for own in self.bins), self.nodes())
-        rows = np.column_stack([_examples(own)[codes] for own, codes in zip(self.bins, table.codes.T, strict=True)])
-        return log_likelihood(circuit, rows, threads=threads)
+
+def log_densities(grown: Grown, table: Binned, threads: int = 0) -> Numbers:
+    """The log-likelihood of each row of a table with the same bins, its density per unit of raw features."""
+    circuit = Circuit(tuple(own.feature for own in grown.bins), grown.circuit_nodes)
+    rows = np.column_stack([_examples(own)[places] for own, places in zip(grown.bins, table.places.T, strict=True)])
+    return log_likelihood(circuit, rows, threads=threads)
 
 
 def _examples(bins: Bins) -> Numbers:
@@ -155,12 +163,12 @@ def counted(tree: Tree, table: Binned) -> list[Numbers]:
     found = [np.zeros((tree.contexts[j], len(own))) for j, own in enumerate(table.bins)]
     for start in range(0, len(table), AT_A_TIME):
         rows = slice(start, start + AT_A_TIME)
-        part = replace(table, codes=table.codes[rows], weights=table.weights[rows])
+        part = replace(table, places=table.places[rows], weights=table.weights[rows])
         contexts: dict[int, Places] = {}
         for variable in tree.order:
             contexts[variable] = context_of(tree, variable, part, contexts)
             width = len(table.bins[variable]) + 1
-            places = (contexts[variable] + 1) * width + part.codes[:, variable]
+            places = (contexts[variable] + 1) * width + part.places[:, variable]
             sums = np.bincount(places, weights=part.weights, minlength=(tree.contexts[variable] + 1) * width)
             found[variable] += sums.reshape(-1, width)[1:, :-1]
     return found
@@ -171,7 +179,7 @@ def context_of(tree: Tree, variable: int, table: Binned, contexts: dict[int, Pla
     above = tree.parent[variable]
     if above < 0:
         return np.zeros(len(table), dtype=np.intp)
-    return _with_unknown(tree.route[variable])[contexts[above], table.codes[:, above]]
+    return _with_unknown(tree.route[variable])[contexts[above], table.places[:, above]]
 
 
 def _with_unknown(route: Places) -> Places:
@@ -205,8 +213,8 @@ class _Tests:
             for bins in _questions(own):
                 variable.append(j)
                 yes.append(bins)
-                said.append(np.append(bins, False)[table.codes[:, j]])
-        known = table.codes < np.array([len(own) for own in table.bins])
+                said.append(np.append(bins, False)[table.places[:, j]])
+        known = table.places < np.array([len(own) for own in table.bins])
         columns = np.column_stack(said).astype(np.float32) if said else np.zeros((len(table), 0), dtype=np.float32)
         return cls(np.array(variable, dtype=np.intp), tuple(yes), columns, None if known.all() else known.astype(np.float32))
 
@@ -215,7 +223,7 @@ def _questions(bins: Bins) -> Iterator[Flags]:
     """Is it this one? For each code and each nominal value. Does it lie beyond? For ordered values."""
     places = np.arange(len(bins))
     nominal = bins.codes if bins.feature.ordered else len(bins)
-    alone = 1 if nominal == len(bins) == 2 else nominal  # the answers for two values are one another's opposites
+    alone = nominal - 1 if nominal == len(bins) <= 2 else nominal  # of two values, one is what the other is not
     yield from (places == place for place in range(alone))
     yield from (places >= place for place in range(nominal + 1, len(bins)))
 
@@ -248,12 +256,14 @@ class _Growth:
         while len(self.tests.variable) and self.best.max() > 0:
             variable = int(self.best.argmax())
             context, test = divmod(int(self.place[variable]), len(self.tests.variable))
-            tree, origin = self.tree.remembering(variable, context, int(self.tests.variable[test]), self.tests.yes[test])
+            other = int(self.tests.variable[test])
+            tree, origin = self.tree.remembering(variable, context, other, self.tests.yes[test])
             touched = {*origin, *(self.tree.parent[j] for j in origin), *(tree.parent[j] for j in origin)} - {-1}
             nodes = {j: tree.grouped(j)[1] for j in touched}
             more = sum(nodes[j] - self.nodes[j] for j in touched)
-            self.cost[variable][context, test] = max(1.0, more) if sum(self.nodes) + more <= most else np.inf
-            # What it costs is known only now: is it still the best?
+            # What it costs, and about what other answers of that variable do, is known only now: is it still the best?
+            cost = max(1, more) if sum(self.nodes) + more <= most else np.inf
+            self.cost[variable][context, self.tests.variable == other] = cost
             last = self.place[variable]
             self._choose([variable])
             if self.place[variable] == last and 0 < self.best[variable] == self.best.max():
@@ -290,10 +300,10 @@ class _Growth:
 
     def _gains(self, variable: int, context: int) -> Numbers:
         """What the answer to each test would gain in one context, in nats, less what is asked of it."""
-        codes, size = self.table.codes[:, variable], len(self.table.bins[variable])
-        rows = np.flatnonzero((self.contexts[variable] == context) & (codes < size))
+        places, size = self.table.places[:, variable], len(self.table.bins[variable])
+        rows = np.flatnonzero((self.contexts[variable] == context) & (places < size))
         own = np.zeros((size, len(rows)), dtype=np.float32)
-        own[codes[rows], np.arange(len(rows))] = self.table.weights[rows]
+        own[places[rows], np.arange(len(rows))] = self.table.weights[rows]
         yes = (own @ self.tests.said[rows]).astype(np.float64)
         if self.tests.known is None:
             both = own.sum(axis=1, dtype=np.float64)[:, None]
@@ -317,7 +327,7 @@ class _Growth:
             above[j] = above[self.tree.parent[j]]
             above[j, j] = True
         depth = above.sum(axis=1)
-        together = above.astype(np.intp) @ above.T
+        together = above.astype(np.float32) @ above.T.astype(np.float32)  # how many are above both
         way = depth[:, None] + depth - 2 * together
         self.allowed = ~above.T[:, self.tests.variable]
         self.allowed[self.tree.order[0]] = False

@@ -12,10 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from likely.circuit import choose, mixture
-from likely.circuit.bins import FINEST, bins_of
+from likely.circuit import choose, grow, mixture
+from likely.circuit.bins import FINEST, Bins, bins_of
 from likely.circuit.circuit import FLOOR, Circuit
 from likely.circuit.evaluate import log_likelihood
+from likely.circuit.grow import Grown
 from likely.circuit.learnspn import learn_structure, one_blas_thread
 from likely.circuit.nodes import Leaf, Node
 from likely.circuit.progress import Progress, progress_bar
@@ -60,7 +61,7 @@ def learn(
     y: Any = None,
     schema: Schema | None = None,
     *,
-    method: Literal["mixture", "learnspn"] = "mixture",
+    method: Literal["auto", "mixture", "tree", "learnspn"] = "auto",
     nodes: int | None = None,
     min_slice: float = 1 / 20,
     threshold: float = 0.3,
@@ -73,49 +74,79 @@ def learn(
 ) -> Learned:
     """A circuit of the rows of a table and, if `y` is given, of their classes.
 
-    `method` is "mixture" (`likely.circuit.mixture`: small and likely) or "learnspn" (`likely.circuit.learnspn`: the
-    paper's learner, with `min_slice`, the share of the rows below which a slice is not divided, and `threshold` of
-    dependence). `nodes` is the size of a mixture at most, if it is more than the number of variables; left out, a few
-    sizes are tried, and the smallest is taken that is not worse on held-out rows (`likely.circuit.choose`).
+    `method` is "mixture" (`likely.circuit.mixture`: small and likely for any table), "tree" (`likely.circuit.grow`: for
+    discrete tables, where each variable has at most 32 bins), "learnspn" (`likely.circuit.learnspn`: the paper's learner,
+    with `min_slice`, the share of the rows below which a slice is not divided, and `threshold` of dependence), or "auto":
+    a tree, if the table is discrete and the tree is better on held-out rows, else a mixture. `nodes` is the size of a
+    mixture or tree at most, if it is more than the number of variables; left out, a few sizes are tried, and the smallest
+    is taken that is not worse on held-out rows (`likely.circuit.choose`).
 
     Unknown cells (NaN) are summed over. `finest` is the width of the narrowest bins of numbers (`likely.circuit.bins`).
     A row of weight 2 counts as two. `floor` is the circuit's; left out, it is `FLOOR`, or less if a density that was
-    learned is. The same seed gives the same circuit on any number of threads. Ctrl-C ends a mixture early, with what it
-    has.
+    learned is. The same seed gives the same circuit on any number of threads. Ctrl-C ends a mixture or a tree early,
+    with what it has.
     """
     started = time.perf_counter()
     _check_settings(method, nodes, weights, min_slice, finest)
     table = _table(X, y, schema, weights)
     with progress_bar(progress, "Learning") as move, one_blas_thread():
-        if method == "mixture":
-            found = _mixture(table, nodes, finest, seed, threads, move)
-        else:
+        if method == "learnspn":
             found = _learnspn(table, min_slice, threshold, finest, seed, move)
+        else:
+            found = _chosen(table, method, nodes, finest, seed, threads, move)
     if found.interrupted:
         warnings.warn("Learning was interrupted; the circuit is what was learned until then.", LikelyWarning, stacklevel=2)
     circuit = Circuit(table.features, found.nodes, table.target, _floor(found.nodes) if floor is None else floor)
     train = float(np.average(log_likelihood(circuit, table.rows, threads=threads), weights=table.weights))
     seconds = time.perf_counter() - started
-    return Learned(circuit, train, found.validation, len(table.rows), seconds, method, found.settings, found.interrupted)
+    return Learned(circuit, train, found.validation, len(table.rows), seconds, found.method, found.settings, found.interrupted)
 
 
 @dataclass(frozen=True)
 class _Found:
     nodes: tuple[Node, ...]
+    method: str
     validation: float
     settings: dict[str, float]
     interrupted: bool = False
 
 
-def _mixture(table: _Table, nodes: int | None, finest: float, seed: int, threads: int, move: Progress) -> _Found:
+def _chosen(
+    table: _Table,
+    method: Literal["auto", "mixture", "tree"],
+    nodes: int | None,
+    finest: float,
+    seed: int,
+    threads: int,
+    move: Progress,
+) -> _Found:
+    """What is best on held-out rows, learned from all."""
     bins = bins_of(table.rows, table.variables, finest)
+    methods = _methods(method, bins)
     binned = mixture.Binned.of(table.rows, table.weights, bins)
-    choice = choose.size(binned, nodes, seed, threads=threads, progress=lambda done, what: move(0.5 * done, what))
-    fitted = choice.kept or mixture.fit(
-        binned, choice.nodes, seed, threads=threads, progress=lambda done: move(0.5 + 0.5 * done, f"{choice.nodes} nodes")
+    choice = choose.size(
+        binned, nodes, seed, methods=methods, threads=threads, progress=lambda done, what: move(0.5 * done, what)
     )
-    settings = {"nodes at most": float(choice.nodes)}
-    return _Found(mixture.circuit_nodes(fitted, bins), choice.validation, settings, fitted.interrupted)
+    last = f"{choice.nodes} nodes"
+    fitted = choice.kept or next(
+        choose.fitted(
+            choice.method, binned, [choice.nodes], seed, threads=threads, progress=lambda done: move(0.5 + 0.5 * done, last)
+        )
+    )
+    made = fitted.circuit_nodes if isinstance(fitted, Grown) else mixture.circuit_nodes(fitted, bins)
+    return _Found(made, choice.method, choice.validation, {"nodes at most": float(choice.nodes)}, fitted.interrupted)
+
+
+def _methods(method: Literal["auto", "mixture", "tree"], bins: Sequence[Bins]) -> tuple[choose.Method, ...]:
+    """The methods to choose from."""
+    if method == "auto":
+        return ("mixture", "tree") if grow.suits(bins) else ("mixture",)
+    if method == "tree" and not grow.suits(bins):
+        widest = max(bins, key=len)
+        rule = f"have at most {grow.MOST_BINS} bins, and all together {grow.MOST_BINS_IN_ALL}"
+        got = f"{len(widest)}, and {sum(map(len, bins))}"
+        raise CircuitError("A feature to learn a tree of", rule, got, "use method='mixture'", feature=widest.feature.name)
+    return (method,)
 
 
 def _learnspn(table: _Table, min_slice: float, threshold: float, finest: float, seed: int, move: Progress) -> _Found:
@@ -129,13 +160,13 @@ def _learnspn(table: _Table, min_slice: float, threshold: float, finest: float, 
         seed=seed,
         progress=lambda done: move(done, "dividing rows and columns"),
     )
-    return _Found(made, math.nan, {"smallest slice": float(least), "threshold": threshold})
+    return _Found(made, "learnspn", math.nan, {"smallest slice": float(least), "threshold": threshold})
 
 
 def _floor(nodes: tuple[Node, ...]) -> float:
-    """The usual floor, or less if a leaf has less: of a number in the trillions, every density per unit is tiny."""
+    """The usual floor, or half of the least density: of a number in the trillions, every density per unit is tiny."""
     densities = np.concatenate([node.steps[1] for node in nodes if isinstance(node, Leaf)])
-    return min(FLOOR, float(densities[densities > 0].min()))
+    return min(FLOOR, float(densities[densities > 0].min()) / 2)
 
 
 # -- what goes in -----------------------------------------------------------------------------------------------------
@@ -156,8 +187,8 @@ class _Table:
 
 
 def _check_settings(method: str, nodes: Any, weights: Any, min_slice: float, finest: float) -> None:
-    if method not in ("mixture", "learnspn"):
-        raise CircuitError("method", "be 'mixture' or 'learnspn'", repr(method), "'mixture' is the default")
+    if method not in ("auto", "mixture", "tree", "learnspn"):
+        raise CircuitError("method", "be 'auto', 'mixture', 'tree' or 'learnspn'", repr(method), "'auto' is the default")
     if nodes is not None and not (isinstance(nodes, (int, np.integer)) and nodes >= 1):
         raise CircuitError("nodes", "be a whole number of at least 1", repr(nodes), "leave it out")
     for name, value in (("nodes", nodes), ("weights", weights)):

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.circuit.bins import Bins
+from likely.circuit.builder import Builder
 from likely.circuit.kmeans import Places, k_means
-from likely.circuit.nodes import Node, Product, Sum
+from likely.circuit.nodes import Node
 from likely.circuit.rdc import MOST_ROWS, dependence
-from likely.circuit.transform import mixed, reachable
+from likely.circuit.transform import reachable
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.values import Numbers, code_number
@@ -155,41 +156,6 @@ class _Join:
 
 
 @dataclass
-class _Nodes:
-    """The nodes made so far; an equal node is the same node."""
-
-    made: list[Node] = field(default_factory=list)
-    place: dict[Node, int] = field(default_factory=dict)
-
-    def add(self, node: Node) -> int:
-        """The place of a node."""
-        if node not in self.place:
-            self.place[node] = len(self.made)
-            self.made.append(node)
-        return self.place[node]
-
-    def product(self, children: Sequence[int]) -> int:
-        """A product; its children that are products give it theirs."""
-        flat: list[int] = []
-        for child in children:
-            node = self.made[child]
-            flat += node.children if isinstance(node, Product) else (child,)
-        return flat[0] if len(flat) == 1 else self.add(Product(tuple(flat)))
-
-    def sum(self, children: Sequence[int], weights: Sequence[float]) -> int:
-        """A sum; its children that are sums give it theirs, with their share."""
-        flat: list[int] = []
-        shares: list[float] = []
-        for child, weight in zip(children, weights, strict=True):
-            node = self.made[child]
-            inner = (node.children, node.weights) if isinstance(node, Sum) else ((child,), (1.0,))
-            flat += inner[0]
-            shares += [weight * own for own in inner[1]]
-        found = mixed(flat, shares)
-        return found if isinstance(found, int) else self.add(found)
-
-
-@dataclass
 class _Learner:
     table: _Table
     min_rows: int
@@ -197,7 +163,7 @@ class _Learner:
     clusters: int
     alpha: float
     rng: np.random.Generator
-    nodes: _Nodes = field(default_factory=_Nodes)
+    nodes: Builder = field(default_factory=Builder)
 
     def learn(self, progress: Callable[[float], None] | None) -> tuple[Node, ...]:
         """The nodes of the whole table: slices wait on a stack, the places of finished ones on another."""

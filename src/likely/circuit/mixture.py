@@ -42,6 +42,8 @@ HELD_BACK = 2.0
 FIRST_ROWS = 100_000
 #: Pseudo-rows of every component.
 LEAST_ROWS = 0.1
+#: How much likelier a component can make a bin than it is in the whole table: six such factors fit in single precision.
+MOST_RATIO = 1e6
 #: As many bins, and one for the unknown, are counted in 16 bits.
 MOST_BINS = 2**16 - 1
 
@@ -117,20 +119,20 @@ class Mixture:
     def tables(self, factor: float = 1.0) -> list[Numbers]:
         """Per variable the leaves' probabilities of bins (leaf x bin)."""
         return [
-            shrinkage.probabilities(_pooled(counts, leaf), factor)
+            shrinkage.probabilities(pooled(counts, leaf), factor)
             for shrinkage, counts, leaf in zip(self.shrinkage, self.counts, self.leaf, strict=True)
         ]
 
     def refitted(self) -> Mixture:
         """With the strengths of smoothing that suit the leaves as they are now."""
         fitted = [
-            shrinkage.fitted(_pooled(counts, leaf))
+            shrinkage.fitted(pooled(counts, leaf))
             for shrinkage, counts, leaf in zip(self.shrinkage, self.counts, self.leaf, strict=True)
         ]
         return replace(self, shrinkage=tuple(fitted))
 
 
-def _pooled(counts: Numbers, leaf: Places) -> Numbers:
+def pooled(counts: Numbers, leaf: Places) -> Numbers:
     """The counts of every leaf: the sum over the components that use it."""
     found = np.zeros((int(leaf.max()) + 1, counts.shape[1]))
     np.add.at(found, leaf, counts)
@@ -166,7 +168,7 @@ def fit(table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Cal
 
 
 def _start(table: Binned, nodes: int, rng: np.random.Generator) -> Mixture:
-    """A component per drawn row, of which half the nodes are components and half leaves."""
+    """A component for each of some rows drawn at random: of the nodes, half will be components and half leaves."""
     variables = len(table.bins)
     wanted = max(0, (nodes - 1 - 2 * variables) // 2)
     size = min(wanted, len(table)) // BLOCKS
@@ -187,7 +189,7 @@ def _expected(mixture: Mixture, table: Binned, factor: float, threads: int) -> t
     offset = table.offset
     ratio = np.ones((int(offset[-1]), mixture.components), dtype=np.float32)
     for j, probabilities in enumerate(mixture.tables(factor)):
-        own = probabilities / mixture.shrinkage[j].marginal
+        own = np.minimum(probabilities / mixture.shrinkage[j].marginal, MOST_RATIO)
         ratio[offset[j] : offset[j + 1] - 1] = own.T[:, mixture.leaf[j]]
     weights = mixture.weights.astype(np.float32)
     return expect_mixture(table.places, table.weights, offset, ratio, weights, mixture.blocks, threads)
@@ -218,17 +220,17 @@ def log_densities(mixture: Mixture, table: Binned, threads: int = 0) -> Numbers:
 
 def shared(mixture: Mixture, nodes: int) -> Mixture:
     """The mixture with leaves merged until its circuit has at most `nodes` nodes."""
-    paths = [_merges(counts, own) for counts, own in zip(mixture.counts, mixture.shrinkage, strict=True)]
+    paths = [merges(counts, own) for counts, own in zip(mixture.counts, mixture.shrinkage, strict=True)]
     # A merge needs those before it on its path: what counts is the greatest loss so far.
     losses = [np.maximum.accumulate(loss) if len(loss) else loss for _, loss in paths]
     variable = np.repeat(np.arange(len(paths)), [len(loss) for loss in losses])
     order = np.argsort(np.concatenate(losses), kind="stable")[: max(0, mixture.nodes - nodes)]
     taken = np.bincount(variable[order], minlength=len(paths))
-    leaf = tuple(_after(pairs[:count], mixture.components) for (pairs, _), count in zip(paths, taken, strict=True))
+    leaf = tuple(after(pairs[:count], mixture.components) for (pairs, _), count in zip(paths, taken, strict=True))
     return replace(mixture, leaf=leaf)
 
 
-def _after(pairs: Places, components: int) -> Places:
+def after(pairs: Places, components: int) -> Places:
     """The leaf of each component after merges (kept, dropped)."""
     found = np.arange(components)
     for kept, dropped in pairs:
@@ -236,7 +238,7 @@ def _after(pairs: Places, components: int) -> Places:
     return np.unique(found, return_inverse=True)[1]
 
 
-def _merges(counts: Numbers, shrinkage: Shrinkage) -> tuple[Places, Numbers]:
+def merges(counts: Numbers, shrinkage: Shrinkage) -> tuple[Places, Numbers]:
     """All merges of a variable's leaves down to one: pairs (kept, dropped), and the log-likelihood each loses."""
     nodes = shrinkage.totals(counts)
     child, above = nodes[:, 1:].copy(), nodes[:, shrinkage.parent]

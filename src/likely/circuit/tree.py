@@ -35,17 +35,13 @@ class Tree:
     values: tuple[int, ...]  # how many each variable has
     parent: tuple[int, ...]
     route: tuple[Places, ...]  # that of the root is [[0]]
+    contexts: tuple[int, ...]  # how many each variable has
 
     @classmethod
     def forgetful(cls, values: Sequence[int], parent: Sequence[int]) -> Tree:
         """The tree in which every variable has one context: all are independent."""
         routes = (np.zeros((1, 1 if above < 0 else values[above]), dtype=np.intp) for above in parent)
-        return cls(tuple(values), tuple(parent), tuple(routes))
-
-    @cached_property
-    def contexts(self) -> tuple[int, ...]:
-        """How many contexts each variable has."""
-        return tuple(int(route.max()) + 1 for route in self.route)
+        return cls(tuple(values), tuple(parent), tuple(routes), (1,) * len(values))
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -90,15 +86,14 @@ class Tree:
         """
         if not self.children[variable]:
             return False, self.contexts[variable]
-        below = self.below(variable)
-        context, value = np.indices(below.shape)
-        width = int(below.max()) + 1
+        below, values = self.below(variable), np.arange(self.values[variable])
+        context, width = np.arange(len(below))[:, None], int(below.max()) + 1
         members = np.bincount((context * width + below).ravel(), minlength=len(below) * width).reshape(-1, width)
-        split = (members > 0).sum(axis=1) > 1
-        kinds = below * self.values[variable] + value
+        split = np.count_nonzero(members, axis=1) > 1
         alone = split[:, None] & (members[context, below] == 1)
-        by_value = _distinct(kinds[split]) + _distinct(value[split])
-        by_group = _distinct(kinds[alone]) + _distinct(value[alone]) + 2 * int((members[split] > 1).sum())
+        kinds = below * len(values) + values
+        by_value = _distinct(kinds[split]) + (len(values) if split.any() else 0)
+        by_group = _distinct(kinds[alone]) + int(alone.any(axis=0).sum()) + 2 * int((members[split] > 1).sum())
         return by_group < by_value, len(below) + min(by_group, by_value)
 
     # -- remembering more -----------------------------------------------------------------------------------------
@@ -118,7 +113,7 @@ class Tree:
         for own in path[:0:-1]:
             wanted.append(wanted[-1][draft.route[own]].any(axis=1))
         draft.carry(path, wanted[::-1], np.broadcast_to(yes, draft.route[path[0]].shape).astype(np.intp))
-        return Tree(self.values, tuple(draft.parent), tuple(draft.route)), draft.origin
+        return draft.tree_now(), draft.origin
 
 
 class _Draft:
@@ -127,6 +122,13 @@ class _Draft:
     def __init__(self, tree: Tree) -> None:
         self.tree, self.parent, self.route = tree, list(tree.parent), list(tree.route)
         self.origin: dict[int, Places] = {}
+
+    def tree_now(self) -> Tree:
+        """The tree that it has become."""
+        contexts = list(self.tree.contexts)
+        for variable, old in self.origin.items():
+            contexts[variable] = len(old)
+        return Tree(self.tree.values, tuple(self.parent), tuple(self.route), tuple(contexts))
 
     def path(self, above: int, variable: int) -> list[int]:
         """From a child of an ancestor down to a variable."""
@@ -169,4 +171,4 @@ def _numbered(codes: Places) -> tuple[Places, Places]:
 
 
 def _distinct(codes: Places) -> int:
-    return int(np.count_nonzero(np.bincount(codes)))
+    return int(np.count_nonzero(np.bincount(codes.ravel())))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likely.circuit.measure import steps_below
 from likely.predictor import TreeEnsemble
 from likely.problem import Problem
-from likely.schema import Feature
+from likely.schema import Continuous, Feature, Integer, Mixed
 from likely.schema.costs import Cost, MixedCost
 from likely.schema.numeric import snap
 from likely.schema.region import Region
@@ -84,13 +84,13 @@ def _apart(feature: Feature, numbers: Region, factual: float) -> Numbers:
     The factual may always stay as it is, and takes the place of the multiple beside it; and so may a bound, where that
     multiple lies beyond it (data were computed by somebody else, perhaps as singles).
     """
-    grid = getattr(feature, "grid", None)
-    if grid is None or numbers.empty:
+    if not isinstance(feature, (Continuous, Integer, Mixed)) or feature.grid is None:
         return np.empty(0)
-    ends = np.array([numbers.low, numbers.high])
-    multiples = snap(ends, grid)
-    found = ends[feature.fits(ends) & ((multiples < numbers.low) | (multiples > numbers.high))]
-    if factual in numbers and factual != snap(np.array([factual]), grid)[0]:
+    ends = np.array([feature.lower, feature.upper])
+    multiples = snap(ends, feature.grid)
+    beyond = (multiples < feature.lower) | (multiples > feature.upper)
+    found = ends[feature.fits(ends) & beyond]
+    if factual in numbers and factual != snap(np.array([factual]), feature.grid)[0]:
         found = np.append(found, factual)
     return np.unique(found)
 
