@@ -216,14 +216,6 @@ def test_weights_are_repetitions() -> None:
     )
 
 
-@pytest.mark.parametrize("weight", [1e-300, 1e300])
-def test_weights_without_measure(weight: float) -> None:
-    rows = CHAIN.sample(300, np.random.default_rng(3))
-    found = fit(binned(rows, categories(CHAIN.sizes), np.full(300, weight)), [100], 0)[0]
-    assert np.exp(circuit_of(found).log_likelihood(every(CHAIN.sizes))).sum() == pytest.approx(1)
-    assert (sum(found.tree.contexts) > 5) == (weight > 1)  # nothing is worth knowing about next to no rows
-
-
 def test_trees_grow_on_a_sample_and_learn_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = CHAIN.sample(6_000, np.random.default_rng(3))
     table = binned(rows, categories(CHAIN.sizes))
