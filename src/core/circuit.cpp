@@ -295,15 +295,8 @@ void Circuit::evaluate(const double* rows, std::size_t count, Algebra algebra, d
 double Circuit::evaluate_row(const double* row, Algebra algebra, std::vector<double>& value) const {
   value.resize(kind_.size());
   double log_scale = 0;
-  bool plain = algebra != Algebra::kOver;
-  for (std::size_t j = 0; j < variables_.size() && plain; ++j) {
-    const Variable& variable = variables_[j];
-    plain = variable.peaked.empty();
-    const std::size_t width = variable.cells(), cell = variable.cell(row[j]);
-    log_scale += variable.log_scale[cell];
-    for (std::size_t l = 0; l < variable.leaves.size(); ++l) value[variable.leaves[l]] = variable.scaled[l * width + cell];
-  }
-  for (std::size_t i = 0; i < kind_.size() && plain; ++i) {
+  for (std::size_t j = 0; j < variables_.size() && algebra != Algebra::kOver; ++j) log_scale += read_leaves(j, row[j], value);
+  for (std::size_t i = 0; i < kind_.size() && algebra != Algebra::kOver; ++i) {
     if (kind_[i] == 2) continue;
     double total = kind_[i] == 1 ? 1 : 0;
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
@@ -312,10 +305,30 @@ double Circuit::evaluate_row(const double* row, Algebra algebra, std::vector<dou
     }
     value[i] = total;
   }
-  if (plain && value.back() > kTooSmall) return std::log(value.back()) + log_scale;
+  if (algebra != Algebra::kOver && value.back() > kTooSmall) return std::log(value.back()) + log_scale;
   leaf_logs(row, value.data());
   sweep(value.data(), algebra, value.data());
   return value.back();
+}
+
+// The leaves of a variable at a value over the largest of them, to the last bit as in a block; returns the logarithm of
+// that largest.
+double Circuit::read_leaves(std::size_t j, double v, std::vector<double>& value) const {
+  const Variable& variable = variables_[j];
+  const std::size_t width = variable.cells(), cell = variable.cell(v);
+  if (variable.peaked.empty() || std::isnan(v)) {
+    for (std::size_t l = 0; l < variable.leaves.size(); ++l)
+      value[variable.leaves[l]] = std::isnan(v) ? 1 : variable.scaled[l * width + cell];
+    return std::isnan(v) ? 0 : variable.log_scale[cell];
+  }
+  double largest = floor_;
+  for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
+    double& density = value[variable.leaves[l]];
+    density = std::max(floor_, variable.steps[l * (width - 1) + cell] + variable.peaked[l].density(v));
+    largest = std::max(largest, density);
+  }
+  for (const std::int32_t leaf : variable.leaves) value[leaf] = largest > 0 ? value[leaf] / largest : 0;
+  return log_of(largest);
 }
 
 void Circuit::sweep(const double* leaf_log, Algebra algebra, double* value) const {

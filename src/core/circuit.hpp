@@ -106,6 +106,7 @@ class Circuit {
   void sweep_block(Block& block) const;
   void finish_block(const double* rows, Algebra algebra, const Block& block, double* out) const;
   void leaf_logs(const double* row, double* logs) const;
+  double read_leaves(std::size_t j, double v, std::vector<double>& value) const;
   void expect_block(const double* rows, const double* row_weight, Block& block, double* out, double* edge, double* leaf) const;
   void expect_row(const double* row, double row_weight, double& out, double* edge, double* leaf) const;
   double weight_sum(std::size_t i) const;

@@ -124,7 +124,13 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, doub
       return false;
     }
     if (callback.is_none()) return true;
-    return nb::cast<bool>(callback(moment.seconds, moment.boxes, moment.found, moment.proven));
+    try {
+      return nb::cast<bool>(callback(moment.seconds, moment.boxes, moment.found, moment.proven));
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+      interrupted = true;  // Ctrl-C while the callback ran
+      return false;
+    }
   };
   search::Result result;
   {

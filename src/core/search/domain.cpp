@@ -27,8 +27,14 @@ double Feature::cost(double v) const {
   return segments[static_cast<std::size_t>(segment[static_cast<std::size_t>(c)])].cost(v);
 }
 
-double Feature::down_to_grid(double v) const { return grid > 0 ? std::floor(v / grid + 1e-9) * grid : v; }
-double Feature::up_to_grid(double v) const { return grid > 0 ? std::ceil(v / grid - 1e-9) * grid : v; }
+// As a person writes it: 0.07, not 7 * 0.01; the twin of `snap` in likely/schema/numeric.py.
+double Feature::multiple(double k) const {
+  const double per_unit = grid < 1 ? std::nearbyint(1 / grid) : 0;
+  return (per_unit > 0 && std::abs(per_unit * grid - 1) < 1e-12 ? k / per_unit : k * grid) + 0.0;
+}
+double Feature::slack(double v) const { return std::min(1e-9 + 1e-15 * std::abs(v / grid), 0.25); }
+double Feature::down_to_grid(double v) const { return grid > 0 ? multiple(std::floor(v / grid + slack(v))) : v; }
+double Feature::up_to_grid(double v) const { return grid > 0 ? multiple(std::ceil(v / grid - slack(v))) : v; }
 
 void Domain::finish() {
   atoms = cells = words = 0;
@@ -78,15 +84,20 @@ bool Box::keep_numbers(const Domain& domain, std::size_t j, double low, double h
   Range& own = range[j];
   const Feature& f = domain.features[j];
   if (own.empty() || (low <= own.low && own.high <= high)) return false;
-  double new_low = std::max(own.low, f.up_to_grid(low)), new_high = std::min(own.high, f.down_to_grid(high));
-  if (new_low == own.low && new_high == own.high) return false;
-  while (own.first <= own.last && f.high[static_cast<std::size_t>(own.first)] < new_low) ++own.first;
-  while (own.first <= own.last && f.low[static_cast<std::size_t>(own.last)] > new_high) --own.last;
+  const Range before = own;
+  auto low_of = [&](std::int32_t c) { return f.low[static_cast<std::size_t>(c)]; };
+  auto high_of = [&](std::int32_t c) { return f.high[static_cast<std::size_t>(c)]; };
+  const double rounding = f.grid > 0 ? f.grid * std::max(f.slack(low), f.slack(high)) : 0;
+  while (own.first <= own.last && high_of(own.first) < low - rounding) ++own.first;
+  while (own.first <= own.last && low_of(own.last) > high + rounding) --own.last;
   if (own.empty()) return true;
-  own.low = std::max(new_low, f.low[static_cast<std::size_t>(own.first)]);
-  own.high = std::min(new_high, f.high[static_cast<std::size_t>(own.last)]);
+  if (own.first > before.first) own.low = low_of(own.first);
+  if (own.last < before.last) own.high = high_of(own.last);
+  // The ends of a cell are values as they are; what lies between them is rounded to the grid.
+  if (low > own.low) own.low = std::clamp(f.up_to_grid(low), own.low, high_of(own.first));
+  if (high < own.high) own.high = std::clamp(f.down_to_grid(high), low_of(own.last), own.high);
   if (own.low > own.high) drop_numbers(j);
-  return true;
+  return own.empty() || own.first != before.first || own.last != before.last || own.low != before.low || own.high != before.high;
 }
 
 void Box::fix(const Domain& domain, std::size_t j, double v) {

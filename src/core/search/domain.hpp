@@ -36,6 +36,8 @@ struct Feature {
   double cost(double v) const;
   double down_to_grid(double v) const;     // the greatest number of the feature's grid that is not above v
   double up_to_grid(double v) const;
+  double multiple(double k) const;         // k steps, as the nearest double
+  double slack(double v) const;            // how far from a whole number of steps a multiple may be computed to lie
 };
 
 struct Domain {

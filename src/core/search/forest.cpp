@@ -190,9 +190,9 @@ void Forest::relax(const Box& box, const Goal& goal, Relaxation& out) const {
   }
 }
 
+// To the last bit as the form scores: outputs are added up tree by tree and divided at the end.
 double Forest::exact(const double* row, const Goal& goal) const {
-  double total = 0;
-  for (std::size_t o = 0; o < base_.size(); ++o) total += goal.coefficient[o] * base_[o] / divisor_;
+  std::vector<double> scores = base_;
   for (const Tree& tree : trees_) {
     std::int32_t at = tree.root;
     while (nodes_[static_cast<std::size_t>(at)].feature >= 0) {
@@ -200,8 +200,14 @@ double Forest::exact(const double* row, const Goal& goal) const {
       const double x = row[node.feature];
       at = node.low <= x && x <= node.high ? node.inside : node.outside;
     }
-    total += value(tree.output, static_cast<std::size_t>(nodes_[static_cast<std::size_t>(at)].inside), goal);
+    const double* found = values_.data() + nodes_[static_cast<std::size_t>(at)].inside;
+    if (tree.output >= 0)
+      scores[static_cast<std::size_t>(tree.output)] += *found;
+    else
+      for (std::size_t o = 0; o < scores.size(); ++o) scores[o] += found[o];
   }
+  double total = 0;
+  for (std::size_t o = 0; o < scores.size(); ++o) total += goal.coefficient[o] * (scores[o] / divisor_);
   return total;
 }
 

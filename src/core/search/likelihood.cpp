@@ -189,12 +189,12 @@ double Likelihood::combined(const Variable& own, const Sweep& sweep, const doubl
 
 double Likelihood::log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const {
   const Variable& own = variables_[j];
-  return log_of(combined(own, sweep, own.atom(atom))) + sweep.log_scale + kSlack;
+  return std::log(std::max(combined(own, sweep, own.atom(atom)), kTooSmall)) + sweep.log_scale + kSlack;
 }
 
 double Likelihood::log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const {
   const Variable& own = variables_[j];
-  return log_of(combined(own, sweep, own.cell(cell))) + sweep.log_scale + kSlack;
+  return std::log(std::max(combined(own, sweep, own.cell(cell)), kTooSmall)) + sweep.log_scale + kSlack;
 }
 
 // The first (or last) cell in first..last whose bound is at least `least` (scaled, no logarithm); beyond the end if none
@@ -220,6 +220,7 @@ std::int32_t Likelihood::outermost_likely(const Variable& own, const Sweep& swee
 bool Likelihood::filter(Box& box, const Sweep& sweep, double least) const {
   if (!(sweep.value.back() > kTooSmall)) return false;
   const double scaled = std::exp(least - sweep.log_scale - kSlack);
+  if (!(scaled > kTooSmall)) return false;  // what is so small may be small for want of digits only
   bool changed = false;
   for (std::size_t j = 0; j < variables_.size(); ++j) {
     const Variable& own = variables_[j];

@@ -50,15 +50,16 @@ double Search::seconds() const { return now() - started_; }
 Moment Search::moment() const {
   const double found = result_.solutions.size() < limits_.solutions ? kInf : result_.solutions.back().objective;
   const double lowest = open_.empty() ? kInf : open_.top().bound;
-  return {seconds(), result_.boxes, found, std::min({lowest, least_dropped_, found})};
+  // Values are dropped if they cannot be better than the cutoff: nothing more is known of rows between it and the incumbent.
+  return {seconds(), result_.boxes, found, std::min({lowest, least_dropped_, found, cutoff()})};
 }
 
 Result Search::run(const std::vector<std::vector<double>>& starts) {
   started_ = now();
+  start(starts);
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
     Open root{whole(domain_), -kInf, a, order_++};
     if (narrow(root)) {
-      if (a == 0) start(starts);
       try_candidates(root);
       open_.push(std::move(root));
     }
@@ -76,10 +77,11 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
     ++result_.boxes;
     if (narrow(next)) {
       try_candidates(next);
-      if (!closed(next.box) && next.bound < cutoff() && !covered(next.box, next.bound))
+      const bool done = closed(next.box) || covered(next.box, next.bound);
+      if (!done && next.bound < cutoff())
         branch(std::move(next));
-      else
-        least_dropped_ = closed(next.box) ? least_dropped_ : std::min(least_dropped_, next.bound);
+      else if (!done)
+        least_dropped_ = std::min(least_dropped_, next.bound);
     }
     if (now() - polled > kBetweenPolls) {
       polled = now();
@@ -419,7 +421,9 @@ bool Search::test(const std::vector<double>& row, std::uint32_t alternative) {
     likelihood = likelihood_->exact(row.data(), *sweep_);
     if (likelihood < problem_.delta) return false;
   }
-  keep({row, cost - problem_.alpha * likelihood, cost, likelihood, alternative});
+  const double objective = problem_.alpha > 0 ? cost - problem_.alpha * likelihood : cost;
+  if (!(objective < kInf)) return false;  // impossible, where likelihood counts
+  keep({row, objective, cost, likelihood, alternative});
   return true;
 }
 
@@ -490,6 +494,7 @@ void Search::push_over(const Open& open, const Relaxation& relaxation, double le
     missing -= now.gain;
     if (best.gain > now.gain) moves.push_back({j, best.value, best.gain - now.gain, best.cost - now.cost});
   }
+  if (missing <= 0 && test(row, open.alternative)) return;  // of equally cheap values, those that gain most
   std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.cost * b.gain < b.cost * a.gain; });
   int beyond = 0;
   for (const Move& move : moves) {
@@ -576,14 +581,21 @@ bool Search::closed(const Box& box) const {
   return true;
 }
 
-// Whether all rows of a box change the same features, and such an answer is known that is no dearer.
+// Whether all rows of a box are one kind of answer (in the same cells, or changing the same features), and such an answer
+// is known that is no dearer.
 bool Search::covered(const Box& box, double bound) const {
-  if (!limits_.other_features) return false;
   std::vector<std::uint64_t> own;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
-    const std::int32_t atom = f.atom_of(f.factual), cell = atom >= 0 ? -1 : f.cell_of(f.factual);
     const Range& range = box.range[j];
+    if (!limits_.other_features) {
+      if (!box.single_cell(domain_, j)) return false;
+      std::size_t place = f.atom.size() + static_cast<std::size_t>(std::max(range.first, 0));
+      if (range.empty()) box.each_atom(f, [&](std::size_t k) { place = k; });
+      own.push_back(place);
+      continue;
+    }
+    const std::int32_t atom = f.atom_of(f.factual), cell = atom >= 0 ? -1 : f.cell_of(f.factual);
     const bool has = atom >= 0 ? box.has_atom(f, static_cast<std::size_t>(atom))
                                : cell >= range.first && cell <= range.last && range.low <= f.factual && f.factual <= range.high;
     if (has && !box.single(domain_, j)) return false;
@@ -695,9 +707,11 @@ void Search::split(const Open& open, std::size_t j) {
     left.keep_cells(domain_, j, range.first, cut);
     right.keep_cells(domain_, j, cut + 1, range.last);
   } else {
-    const double cut = std::min(f.down_to_grid(middle), f.grid > 0 ? range.high - f.grid : std::nextafter(range.high, -kInf));
+    // Between two neighbouring numbers: half a step from either, or at one and the next double.
+    const double cut = f.grid > 0 ? std::min(f.down_to_grid(middle), range.high - f.grid) + f.grid / 2
+                                  : std::min(middle, std::nextafter(range.high, -kInf));
     left.keep_numbers(domain_, j, range.low, cut);
-    right.keep_numbers(domain_, j, f.grid > 0 ? cut + f.grid : std::nextafter(cut, kInf), range.high);
+    right.keep_numbers(domain_, j, f.grid > 0 ? cut : std::nextafter(cut, kInf), range.high);
   }
   const bool cheap_left = cheapest_[j] <= middle;
   for (Box* part : {cheap_left ? &right : &left, cheap_left ? &left : &right})
