@@ -104,8 +104,7 @@ def log_likelihoods(asked: Problem, rows: NDArray[np.float64]) -> NDArray[np.flo
     """How likely each row is together with its new class (0 where nobody asks)."""
     if asked.plausibility is None:
         return np.zeros(len(rows))
-    circuit = asked.plausibility.circuit
-    return circuit.log_likelihood(rows, asked.form.predict(rows)) + asked.plausibility.offset
+    return asked.plausibility.circuit.log_likelihood(rows, asked.form.predict(rows))
 
 
 # -- what a file says, as ours ----------------------------------------------------------------------------------------

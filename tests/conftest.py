@@ -1,12 +1,18 @@
-"""How hypothesis runs: the same examples every time, unless HYPOTHESIS_PROFILE says to look further."""
+"""How hypothesis runs: the same examples every time, unless HYPOTHESIS_PROFILE says to look further ("thorough"),
+or to make what fails small ("small")."""
 
 from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW)
+# A failure is not made smaller there: that may take long, and the same example comes again where there is time for it.
+_NO_SHRINKING = [Phase.explicit, Phase.generate]
+settings.register_profile(
+    "ci", max_examples=60, deadline=None, derandomize=True, database=None, phases=_NO_SHRINKING, suppress_health_check=_SLOW
+)
+settings.register_profile("small", settings.get_profile("ci"), phases=list(Phase))
 settings.register_profile("thorough", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -915,10 +915,12 @@ def plausibilities(
     classes = [*form.classes, "none of them"] if form.classes else ["p", "q"]
     values = draw(st.permutations(classes))
     target = draw(st.one_of(st.none(), st.just(Categorical("the class", tuple(values)))))
+    fixed = [constraint.feature for constraint in schema.constraints if isinstance(constraint, Immutable)]
+    known = fixed if target is None else [*fixed, target.name]
     own = Plausibility(
         draw(circuits_over(schema.features, target, parametric=parametric)),
         weight=draw(st.sampled_from([0.0, 0.0, 0.05, 1.0, 20.0])),
-        offset=draw(st.sampled_from([0.0, 0.0, 0.0, 1.25])),
+        given=tuple(name for name in known if draw(st.integers(0, 2)) == 0),
         approximate=draw(st.booleans()),
     )
     problem = Problem(schema, np.full(len(schema), math.nan), form, goal, own)

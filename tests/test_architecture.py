@@ -18,6 +18,7 @@ ARROWS = {
     "schema": {"errors"},
     "predictor": {"errors", "schema", "_core"},
     "circuit": {"errors", "schema", "_core"},
+    "datasets": {"errors", "schema"},
     "show": {"errors", "schema", "circuit"},
     "problem": {"errors", "schema", "predictor", "circuit"},
     "search": {"errors", "schema", "predictor", "circuit", "problem", "_core"},

@@ -82,11 +82,14 @@ void add_alternative(Problem& problem, Rows coefficients, Array1<double> least) 
   problem.alternatives.push_back(std::move(goals));
 }
 
-void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> targets, bool approximate, double delta, double alpha) {
+void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> targets, Array1<double> given, bool approximate,
+                 double delta, double alpha) {
   if (circuit.variables() != problem.domain.features.size() && circuit.variables() != problem.domain.features.size() + 1)
     throw std::invalid_argument("the circuit must have the domain's features, and at most a target besides");
-  if (targets.shape(0) != problem.alternatives.size()) throw std::invalid_argument("there must be a target per alternative");
-  problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets), approximate, alpha > 0);
+  if (targets.shape(0) != problem.alternatives.size() || given.shape(0) != targets.shape(0))
+    throw std::invalid_argument("there must be a target, and the log-likelihood of what is given, per alternative");
+  problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets),
+                                                            to_vector<double>(given), approximate, alpha > 0);
   problem.delta = delta;
   problem.alpha = alpha;
 }
@@ -110,7 +113,7 @@ const char* status_name(search::Status status) {
 }
 
 nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, double absolute_gap, double relative_gap,
-               std::size_t solutions, bool other_features, Rows starts, nb::object callback) {
+               std::size_t solutions, bool other_features, double within, Rows starts, nb::object callback) {
   if (!problem.score || problem.alternatives.empty()) throw std::invalid_argument("a problem needs a score and a goal");
   std::vector<std::vector<double>> rows;
   for (std::size_t r = 0; r < starts.shape(0); ++r)
@@ -135,7 +138,7 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, doub
   search::Result result;
   {
     nb::gil_scoped_release free;
-    search::Search engine(problem, {seconds, boxes, absolute_gap, relative_gap, solutions, other_features}, poll);
+    search::Search engine(problem, {seconds, boxes, absolute_gap, relative_gap, solutions, other_features, within}, poll);
     result = engine.run(rows);
   }
   nb::list found;
@@ -173,7 +176,7 @@ nb::tuple narrowed(const Problem& problem, const std::vector<std::vector<std::si
     else
       box.drop_numbers(j);
   }
-  search::Search engine(problem, {1e9, 1, 0, 0, 1, false}, [](const search::Moment&) { return true; });
+  search::Search engine(problem, {1e9, 1, 0, 0, 1, false, INFINITY}, [](const search::Moment&) { return true; });
   const auto [possible, bound] = engine.narrow_box(box, alternative, incumbent);
   nb::list left;
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
@@ -197,7 +200,7 @@ void bind_search(nb::module_& m) {
       .def("set_network", &set_network, "atoms"_a, "slopes"_a, "intercepts"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
       .def("add_alternative", &add_alternative, "coefficients"_a, "least"_a)
-      .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "approximate"_a, "delta"_a, "alpha"_a, nb::keep_alive<1, 2>())
+      .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "delta"_a, "alpha"_a, nb::keep_alive<1, 2>())
       .def("add_clause",
            [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {
              problem.rules.clauses.push_back({literals_of(problem, literals)});
@@ -214,8 +217,8 @@ void bind_search(nb::module_& m) {
            },
            "features"_a, "coefficients"_a, "upper"_a)
       .def("narrowed", &narrowed, "atoms"_a, "ranges"_a, "alternative"_a, "incumbent"_a)
-      .def("solve", &solve, "seconds"_a, "boxes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a, "starts"_a,
-           "callback"_a.none());
+      .def("solve", &solve, "seconds"_a, "boxes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a,
+           "within"_a, "starts"_a, "callback"_a.none());
 }
 
 }  // namespace likely

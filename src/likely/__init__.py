@@ -59,6 +59,7 @@ __all__ = [
     "at_most",
     "changes",
     "circuit",
+    "datasets",
     "decreases",
     "equals",
     "increases",
@@ -69,7 +70,7 @@ __all__ = [
     "was",
 ]
 
-_ROOMS = ("circuit", "predictor", "problem", "search", "show")
+_ROOMS = ("circuit", "datasets", "predictor", "problem", "search", "show")
 
 
 def __getattr__(name: str) -> Any:

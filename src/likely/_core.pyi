@@ -93,7 +93,13 @@ class Problem:
     ) -> None: ...
     def add_alternative(self, coefficients: NDArray[np.float64], least: NDArray[np.float64]) -> None: ...
     def set_circuit(
-        self, circuit: Circuit, targets: NDArray[np.float64], approximate: bool, delta: float, alpha: float
+        self,
+        circuit: Circuit,
+        targets: NDArray[np.float64],
+        given: NDArray[np.float64],
+        approximate: bool,
+        delta: float,
+        alpha: float,
     ) -> None: ...
     def add_clause(self, literals: list[tuple[int, list[tuple[float, float]]]]) -> None: ...
     def add_at_most(self, literals: list[tuple[int, list[tuple[float, float]]]], count: int) -> None: ...
@@ -109,6 +115,7 @@ class Problem:
         relative_gap: float,
         solutions: int,
         other_features: bool,
+        within: float,
         starts: NDArray[np.float64],
         callback: Callable[[float, int, float, float], bool] | None,
     ) -> dict[str, Any]: ...

@@ -7,6 +7,7 @@
     │   └── UnsupportedModelError (TypeError)   a model, layer or transformer without a reader
     ├── CircuitError (ValueError)         a circuit that is not one, or data it cannot be learned from
     ├── ProblemError (ValueError)         a question to an engine that makes no sense
+    ├── DatasetError (ValueError)         a data set that is not there, or a file that is not it
     └── MissingExtraError (ImportError)   an optional package that is not installed
 
     LikelyWarning (UserWarning)           something was done for you that you should know of
@@ -48,6 +49,10 @@ class CircuitError(LikelyError, ValueError):
 
 class ProblemError(LikelyError, ValueError):
     """A question to an engine that makes no sense."""
+
+
+class DatasetError(LikelyError, ValueError):
+    """A data set that is not there, or a file that is not the data set."""
 
 
 class MissingExtraError(LikelyError, ImportError):

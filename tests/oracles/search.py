@@ -78,14 +78,15 @@ def space_of(problem: Problem) -> np.ndarray:
 
 
 def log_likelihoods(problem: Problem, rows: np.ndarray, alternative: Alternative) -> np.ndarray:
-    """How likely each row is together with the alternative's class, offset included; 0 if nobody asks."""
+    """How likely each row is together with the alternative's class, and given what it is given; 0 if nobody asks."""
     own = problem.plausibility
     if own is None:
         return np.zeros(len(rows))
     with_class = own.circuit.target is not None and alternative.number is not None
     encoded = own.circuit.encode(rows, problem.form.classes[alternative.number] if with_class else None)
     found = max_log_likelihood(own.circuit, encoded) if own.approximate else own.circuit.log_likelihood(encoded)
-    return np.asarray(found + own.offset)
+    target = own.circuit.target.number(problem.form.classes[alternative.number]) if with_class else math.nan
+    return np.asarray(found - own.log_given(problem.factual, target))
 
 
 def exact_scores(problem: Problem, rows: np.ndarray) -> bool:
@@ -116,7 +117,7 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
     likelihoods, costs = log_likelihoods(problem, rows, alternative), problem.schema.prices(problem.factual, rows)
     objectives = costs.copy()
     if own is not None:
-        slack = 0.0 if own.offset == 0 else ROUNDING * (1 + abs(own.offset))
+        slack = ROUNDING * (1 + np.abs(np.nan_to_num(likelihoods, neginf=0.0))) if own.given else 0.0
         sure, possible = sure & (likelihoods >= own.least + slack), possible & (likelihoods >= own.least - slack)
         if own.weight > 0:
             objectives -= own.weight * likelihoods

@@ -17,8 +17,10 @@ double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
 
 }  // namespace
 
-Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate, bool weighed)
-    : circuit_(circuit), domain_(domain), targets_(std::move(targets)), approximate_(approximate), weighed_(weighed) {
+Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, std::vector<double> given,
+                       bool approximate, bool weighed)
+    : circuit_(circuit), domain_(domain), targets_(std::move(targets)), given_(std::move(given)), approximate_(approximate),
+      weighed_(weighed) {
   for (std::size_t j = 0; j < domain.features.size(); ++j)
     variables_.push_back(variable(j, domain.features[j]));
 }
@@ -75,6 +77,7 @@ Likelihood::Sweep Likelihood::sweep() const {
 
 void Likelihood::turn_to(std::size_t alternative, Sweep& sweep) const {
   const std::size_t place = domain_.features.size();
+  sweep.given = given_[alternative];
   if (circuit_.variables() == place) return;
   const double target = targets_[alternative];
   const likely::Variable& own = circuit_.variable(place);
@@ -116,7 +119,7 @@ void Likelihood::greatest(const Variable& own, const Box& box, std::size_t j, co
 }
 
 void Likelihood::bound(const Box& box, Sweep& sweep) const {
-  sweep.log_scale = 0;
+  sweep.log_scale = -sweep.given;
   for (std::size_t j = 0; j < variables_.size(); ++j) {
     const Variable& own = variables_[j];
     greatest(own, box, j, domain_.features[j], sweep.row.data());
@@ -348,7 +351,7 @@ double Likelihood::excess_block(const Box& box, const Sweep& sweep, const Worth&
 
 double Likelihood::exact(const double* row, Sweep& sweep) const {
   std::copy_n(row, domain_.features.size(), sweep.whole.begin());
-  return circuit_.evaluate_row(sweep.whole.data(), approximate_ ? Algebra::kUnder : Algebra::kSum, sweep.nodes);
+  return circuit_.evaluate_row(sweep.whole.data(), approximate_ ? Algebra::kUnder : Algebra::kSum, sweep.nodes) - sweep.given;
 }
 
 }  // namespace likely::search

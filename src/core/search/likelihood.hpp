@@ -18,8 +18,10 @@ namespace likely::search {
 class Likelihood {
  public:
   // Rows have the domain's features, then the circuit's target, which is targets[a] if alternative a is sought (NaN: any
-  // class). `weighed`: likelihood has a weight in the objective.
-  Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, bool approximate, bool weighed);
+  // class); given[a] is taken from all log-likelihoods then: that of what they are conditional on. `weighed`: likelihood
+  // has a weight in the objective.
+  Likelihood(const Circuit& circuit, const Domain& domain, std::vector<double> targets, std::vector<double> given,
+             bool approximate, bool weighed);
 
   // Buffers of one search, so that a box allocates nothing.
   struct Sweep {
@@ -28,6 +30,7 @@ class Likelihood {
     std::vector<double> value, derivative;
     std::vector<double> row;         // leaves of one feature
     std::vector<double> whole, nodes;  // a row with its target, and its values
+    double given = 0;
     double log_scale = 0;
     double log_upper = 0;
   };
@@ -98,7 +101,7 @@ class Likelihood {
 
   const Circuit& circuit_;
   const Domain& domain_;
-  std::vector<double> targets_;
+  std::vector<double> targets_, given_;
   bool approximate_, weighed_;
   std::vector<Variable> variables_;
 };

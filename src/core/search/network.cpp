@@ -15,7 +15,7 @@ Network::Network(const Domain& domain, std::vector<double> atoms, std::vector<do
     : domain_(domain), units_(bias.size()), atoms_(std::move(atoms)), slopes_(std::move(slopes)),
       intercepts_(std::move(intercepts)), bias_(std::move(bias)), later_(std::move(later)) {}
 
-Relaxation Network::relaxation() const {
+Relaxation Network::relaxation(const Goal&) const {
   Relaxation made;
   const std::size_t features = domain_.features.size();
   made.slope.resize(features);
@@ -121,6 +121,7 @@ void Network::spread(const Box& box, const std::vector<double>& coefficient, Rel
     return total;
   };
   out.upper = out.constant;
+  out.rounding = kRounding * (1 + std::abs(out.constant));
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     double most = -kInf;
@@ -136,6 +137,7 @@ void Network::spread(const Box& box, const std::vector<double>& coefficient, Rel
     }
     out.most[j] = most;
     out.upper += most;
+    out.rounding += kRounding * std::abs(most);
   }
 }
 

@@ -17,15 +17,20 @@ namespace likely::search {
 struct Relaxation {
   bool additive = true;
   double upper = 0;      // the greatest over the box
+  double rounding = 0;   // by how much sums that make up a bound may be off
   double constant = 0;
   std::vector<double> slope;      // per feature: a_j(v) = slope_j v + intercept_j
   std::vector<double> intercept;
   std::vector<double> atom;       // over all atoms: a_j, or the bound
   std::vector<double> cell;       // over all cells: the bound; trees only
   std::vector<double> most;       // per feature: the greatest a_j over the box
+  std::vector<double> gain;       // trees only: what each leaf scores,
+  std::vector<std::uint32_t> ranked, rank;  // the leaves of each tree from the best to the worst, and each leaf's place there
 
   double number(std::size_t j, double v) const { return slope[j] * v + intercept[j]; }
 };
+
+constexpr double kRounding = 1e-9;  // of a sum, relative to its terms: far more than a few thousand operations lose
 
 // A goal is score(x) = sum_o coefficient_o output_o(x) >= least.
 struct Goal {
@@ -36,7 +41,7 @@ struct Goal {
 class Score {
  public:
   virtual ~Score() = default;
-  virtual Relaxation relaxation() const = 0;  // with buffers of the right size
+  virtual Relaxation relaxation(const Goal& goal) const = 0;  // of a goal, not yet of a box: with buffers of the right size
   virtual void relax(const Box& box, const Goal& goal, Relaxation& out) const = 0;
   virtual double exact(const double* row, const Goal& goal) const = 0;
 };
@@ -55,7 +60,7 @@ class Network final : public Score {
   Network(const Domain& domain, std::vector<double> atoms, std::vector<double> slopes, std::vector<double> intercepts,
           std::vector<double> bias, std::vector<Layer> later);
 
-  Relaxation relaxation() const override;
+  Relaxation relaxation(const Goal& goal) const override;
   void relax(const Box& box, const Goal& goal, Relaxation& out) const override;
   double exact(const double* row, const Goal& goal) const override;
 
@@ -80,36 +85,50 @@ class Forest final : public Score {
   Forest(const Domain& domain, std::vector<Node> nodes, const std::vector<std::int32_t>& roots,
          const std::vector<std::int32_t>& output_of, std::vector<double> values, std::vector<double> base, double divisor);
 
-  Relaxation relaxation() const override;
+  Relaxation relaxation(const Goal& goal) const override;
   void relax(const Box& box, const Goal& goal, Relaxation& out) const override;
   double exact(const double* row, const Goal& goal) const override;
 
  private:
+  // A test of a feature: inside are cells first..last and some atoms. A successor is a test, or ~leaf.
+  struct Test {
+    std::int32_t feature, first, last, inside, outside;
+    std::size_t word;  // where its atoms start in words_
+  };
   // What a leaf asks of one feature: cells first..last (the hull of them), and some of its atoms.
   struct Condition {
     std::int32_t feature, first, last;
-    std::size_t word;  // where its atoms start in words_
+    std::size_t word;
   };
   struct Leaf {
-    std::size_t first, last;  // conditions, last excluded
+    std::uint32_t first, last;  // conditions, by feature; last excluded
     std::size_t value;
   };
   struct Tree {
-    std::size_t first, last;  // leaves, last excluded
-    std::int32_t output, root;
+    std::uint32_t first, last;  // leaves, last excluded
+    std::int32_t output, root;  // the root among the nodes given
+    std::int32_t top;           // and among the tests, or ~leaf
   };
-  // The conditions on the way to a leaf, while a tree is being read.
-  struct Path;
+  struct Path;  // the conditions on the way to a leaf, while a tree is being read
+  struct Left;  // what of a feature no leaf looked at so far reaches
+  struct Work;
 
-  void grow(std::int32_t at, Path& path);
+  std::int32_t grow(std::int32_t at, Path& path);
+  std::int32_t add_leaf(std::size_t value, const Path& path);
   double value(std::int32_t output, std::size_t at, const Goal& goal) const;
+  bool meets(const Box& box, std::int32_t feature, std::int32_t first, std::int32_t last, std::size_t word) const;
+  bool leaves(const Box& box, const Test& test) const;
   bool reaches(const Box& box, const Leaf& leaf) const;
+  void find_reached(const Box& box, const Tree& tree, const Relaxation& ranks, Work& work) const;
+  void look_beyond(const Box& box, const Leaf& best, Work& work) const;
+  void take(const Leaf& leaf, double worse, Work& work, Relaxation& out) const;
 
   const Domain& domain_;
   std::vector<Node> nodes_;
   std::vector<double> values_, base_;
   double divisor_;
   std::vector<Tree> trees_;
+  std::vector<Test> tests_;
   std::vector<Leaf> leaves_;
   std::vector<Condition> conditions_;
   std::vector<std::uint64_t> words_;

@@ -14,6 +14,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int kMostRounds = 6;       // of narrowing a box, before it is split
 constexpr double kSlack = 1e-9;      // bounds of scores and costs are relaxed by this much, relative to their size
 constexpr double kNarrow = 1e-10;    // an interval of reals narrower than this, relative to its numbers, is one number
+constexpr std::size_t kMostEnds = 6;  // reals of which every choice of ends is tried
 constexpr double kBetweenPolls = 0.03;
 
 double now() {
@@ -37,10 +38,11 @@ bool narrow_range(const Range& range) {
 Search::Search(const Problem& problem, const Limits& limits, Poll poll)
     : problem_(problem), domain_(problem.domain), limits_(limits), poll_(std::move(poll)), likelihood_(problem.likelihood.get()),
       least_dropped_(kInf) {
-  std::size_t most = 1;
-  for (const auto& goals : problem.alternatives) most = std::max(most, goals.size());
-  for (std::size_t g = 0; g < most; ++g) relaxations_.push_back(problem.score->relaxation());
-  duals_.resize(most);
+  for (const auto& goals : problem.alternatives) {
+    relaxations_.emplace_back();
+    for (const Goal& goal : goals) relaxations_.back().push_back(problem.score->relaxation(goal));
+    duals_.resize(std::max(duals_.size(), goals.size()));
+  }
   if (likelihood_) sweep_ = likelihood_->sweep();
   if (likelihood_ && problem.alpha > 0) worth_ = likelihood_->worth();
 }
@@ -77,7 +79,8 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
     ++result_.boxes;
     if (narrow(next)) {
       try_candidates(next);
-      const bool done = closed(next.box) || covered(next.box, next.bound);
+      const bool one = closed(next.box), done = one || covered(next.box, next.bound);
+      if (one) try_ends(next);
       if (!done && next.bound < cutoff())
         branch(std::move(next));
       else if (!done)
@@ -90,10 +93,11 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
     }
     stopped = stopped || result_.boxes >= limits_.boxes || seconds() > limits_.seconds;
   }
+  while (!result_.solutions.empty() && result_.solutions.back().objective > allowed()) result_.solutions.pop_back();
   const Moment last = moment();
   result_.trace.push_back(last);
   result_.found = result_.solutions.empty() ? kInf : result_.solutions.back().objective;
-  result_.proven = open_.empty() && result_.solutions.size() < limits_.solutions ? kInf : last.proven;
+  result_.proven = open_.empty() && result_.solutions.size() < limits_.solutions ? allowed() : last.proven;
   result_.seconds = last.seconds;
   result_.status = open_.empty() ? (result_.solutions.empty() ? Status::kInfeasible : Status::kOptimal)
                                  : (result_.solutions.empty() ? Status::kUnknown : Status::kFeasible);
@@ -132,20 +136,20 @@ bool Search::narrow(Open& open) {
 bool Search::narrow_score(Open& open, std::size_t g, bool& changed) {
   const double from = now();
   const Goal& goal = problem_.alternatives[open.alternative][g];
-  Relaxation& relaxation = relaxations_[g];
+  Relaxation& relaxation = relaxations_[open.alternative][g];
   problem_.score->relax(open.box, goal, relaxation);
   result_.seconds_score += now() - from;
-  if (relaxation.upper + slack_of(relaxation.upper) < goal.least) return false;
-  drop_low_scores(open.box, relaxation, goal.least, changed);
+  const double least = goal.least - relaxation.rounding;
+  if (relaxation.upper < least) return false;
+  drop_low_scores(open.box, relaxation, least, changed);
   return !any_empty(domain_, open.box);
 }
 
 void Search::drop_low_scores(Box& box, const Relaxation& relaxation, double least, bool& changed) const {
-  const double limit = least - slack_of(relaxation.upper);
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     // What the feature must reach if all others are at their best.
-    const double needed = relaxation.additive ? limit - (relaxation.upper - relaxation.most[j]) : limit;
+    const double needed = relaxation.additive ? least - (relaxation.upper - relaxation.most[j]) : least;
     box.each_atom(f, [&](std::size_t k) {
       if (relaxation.atom[f.first_atom + k] < needed) {
         box.drop_atom(f, k);
@@ -200,7 +204,8 @@ bool Search::narrow_cost(Open& open, bool& changed) {
   const double cheapest = cheapest_cost(open.box, cheapest_);
   open.bound = std::max(open.bound, cheapest + likely_part - slack_of(cheapest));
   for (std::size_t g = 0; g < goals.size(); ++g) {
-    duals_[g] = relaxations_[g].additive ? lagrangian(open.box, relaxations_[g], goals[g].least) : Dual{cheapest, 0};
+    const Relaxation& relaxation = relaxations_[open.alternative][g];
+    duals_[g] = relaxation.additive ? lagrangian(open.box, relaxation, goals[g].least - relaxation.rounding) : Dual{cheapest, 0};
     open.bound = std::max(open.bound, duals_[g].bound + likely_part - slack_of(duals_[g].bound));
   }
   if (open.bound >= cutoff()) {
@@ -208,7 +213,7 @@ bool Search::narrow_cost(Open& open, bool& changed) {
     return false;
   }
   if (cutoff() < kInf)
-    for (std::size_t g = 0; g < goals.size(); ++g) drop_dear(open.box, g, duals_[g], changed);
+    for (std::size_t g = 0; g < goals.size(); ++g) drop_dear(open, g, changed);
   if (any_empty(domain_, open.box)) return false;
   if (worth_)
     for (std::size_t g = 0; g < goals.size(); ++g)
@@ -220,9 +225,10 @@ bool Search::narrow_cost(Open& open, bool& changed) {
 // they are not the cheap ones.
 bool Search::narrow_jointly(Open& open, std::size_t g, bool& changed) {
   const Goal& goal = problem_.alternatives[open.alternative][g];
-  const Relaxation& relaxation = relaxations_[g];
+  const Relaxation& relaxation = relaxations_[open.alternative][g];
   const double multiplier = relaxation.additive ? duals_[g].multiplier : 0, alpha = problem_.alpha;
-  const double fixed = (relaxation.additive ? multiplier * (goal.least - relaxation.constant) : 0) - alpha * sweep_->log_upper;
+  const double least = goal.least - relaxation.rounding;
+  const double fixed = (relaxation.additive ? multiplier * (least - relaxation.constant) : 0) - alpha * sweep_->log_upper;
   Box& box = open.box;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
@@ -361,8 +367,10 @@ Search::Dual Search::lagrangian(const Box& box, const Relaxation& relaxation, do
 }
 
 // Removes values with which no row of the box can be better than what is known.
-void Search::drop_dear(Box& box, std::size_t g, const Dual& dual, bool& changed) const {
-  const Relaxation& relaxation = relaxations_[g];
+void Search::drop_dear(Open& open, std::size_t g, bool& changed) const {
+  Box& box = open.box;
+  const Dual& dual = duals_[g];
+  const Relaxation& relaxation = relaxations_[open.alternative][g];
   const Relaxation* gains = relaxation.additive ? &relaxation : nullptr;
   const double alpha = problem_.alpha, limit = cutoff() + slack_of(dual.bound);
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
@@ -463,18 +471,41 @@ void Search::keep(Solution solution) {
   }
 }
 
+// The greatest objective that an answer may have, given the best one known.
+double Search::allowed() const {
+  if (result_.solutions.empty() || limits_.within == kInf) return kInf;
+  const double best = result_.solutions.front().objective;
+  return best + limits_.within * std::abs(best) + slack_of(best);
+}
+
 double Search::cutoff() const {
-  if (result_.solutions.size() < limits_.solutions) return kInf;
+  if (result_.solutions.size() < limits_.solutions) return allowed();
   const double worst = result_.solutions.back().objective;
-  return worst - std::max(limits_.absolute_gap, limits_.relative_gap * std::abs(worst));
+  return std::min(allowed(), worst - std::max(limits_.absolute_gap, limits_.relative_gap * std::abs(worst)));
 }
 
 void Search::try_candidates(const Open& open) {
   cheapest_cost(open.box, cheapest_);
-  if (!test(cheapest_, open.alternative)) {
-    const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
-    for (std::size_t g = 0; g < goals.size(); ++g)
-      if (relaxations_[g].additive) push_over(open, relaxations_[g], goals[g].least);
+  if (test(cheapest_, open.alternative)) return;
+  const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+  for (std::size_t g = 0; g < goals.size(); ++g) {
+    const Relaxation& relaxation = relaxations_[open.alternative][g];
+    if (relaxation.additive) push_over(open, relaxation, goals[g].least);
+  }
+}
+
+// Of a box that is not split further though it has intervals of reals, all as good as points: their ends too.
+void Search::try_ends(const Open& open) {
+  std::vector<std::size_t> wide;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j)
+    if (!open.box.single(domain_, j)) wide.push_back(j);
+  std::vector<double> row = cheapest_;
+  for (std::size_t ends = 0; ends < std::size_t{1} << std::min(wide.size(), kMostEnds); ++ends) {
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      const Range& range = open.box.range[wide[i]];
+      row[wide[i]] = ends >> std::min(i, kMostEnds - 1) & 1 ? range.high : range.low;
+    }
+    test(row, open.alternative);
   }
 }
 
@@ -611,7 +642,7 @@ std::size_t Search::choose_feature(const Open& open) const {
   const std::size_t count = domain_.features.size();
   std::vector<double> share(count, 0.0), spread(count, 0.0);
   for (std::size_t g = 0; g < goals.size(); ++g) {
-    const Relaxation& relaxation = relaxations_[g];
+    const Relaxation& relaxation = relaxations_[open.alternative][g];
     const bool missed = problem_.score->exact(cheapest_.data(), goals[g]) < goals[g].least;
     const double room = std::max(relaxation.upper - goals[g].least, 1e-12);
     for (std::size_t j = 0; j < count; ++j) {

@@ -31,8 +31,9 @@ struct Limits {
   double seconds;
   std::uint64_t boxes;
   double absolute_gap, relative_gap;
-  std::size_t solutions = 1;       // how many of the cheapest, each in other cells
-  bool other_features = false;     // each with another set of changed features
+  std::size_t solutions;           // how many of the cheapest, each in other cells
+  bool other_features;             // each with another set of changed features
+  double within;                   // and none dearer than the best by more than this share of it
 };
 
 struct Solution {
@@ -94,7 +95,7 @@ class Search {
   bool narrow_likelihood(Open& open, bool& changed);
   bool narrow_cost(Open& open, bool& changed);
   void drop_low_scores(Box& box, const Relaxation& relaxation, double least, bool& changed) const;
-  void drop_dear(Box& box, std::size_t goal, const Dual& dual, bool& changed) const;
+  void drop_dear(Open& open, std::size_t goal, bool& changed) const;
   bool narrow_jointly(Open& open, std::size_t goal, bool& changed);
 
   Choice best_choice(const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier) const;
@@ -102,6 +103,7 @@ class Search {
   double cheapest_cost(const Box& box, std::vector<double>& row) const;
 
   void try_candidates(const Open& open);
+  void try_ends(const Open& open);
   void push_over(const Open& open, const Relaxation& relaxation, double least);
   bool test(const std::vector<double>& row, std::uint32_t alternative);
   void improve(std::vector<double> row, std::uint32_t alternative);
@@ -114,6 +116,7 @@ class Search {
   void add(Box box, const Open& parent);
   bool closed(const Box& box) const;
 
+  double allowed() const;
   double cutoff() const;
   void keep(Solution solution);
   bool covered(const Box& box, double bound) const;
@@ -127,7 +130,7 @@ class Search {
   Poll poll_;
   const Likelihood* likelihood_;  // may be none
   std::priority_queue<Open, std::vector<Open>, Later> open_;
-  std::vector<Relaxation> relaxations_;  // per goal of the alternative at hand
+  std::vector<std::vector<Relaxation>> relaxations_;  // per alternative and goal
   std::vector<Dual> duals_;
   std::optional<Likelihood::Sweep> sweep_;
   std::optional<Likelihood::Worth> worth_;

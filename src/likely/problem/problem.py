@@ -7,27 +7,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.circuit import Circuit
+from likely.circuit import Circuit, log_likelihood
 from likely.errors import ProblemError
 from likely.predictor import Form
 from likely.problem.goal import Goal
-from likely.schema import Schema
-from likely.schema.values import Numbers
+from likely.schema import Immutable, Schema
+from likely.schema.values import Name, Numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Plausibility:
     """How likely an answer must be: log p >= `least`, and - `weight` * log p in the objective.
 
-    p is the circuit's density of the row together with its new class, where the circuit has one; `offset` is added to its
-    logarithm (minus the log-probability of what is given makes a conditional of it). With `approximate`, sums of the
-    circuit are maxima, as in the paper's programme.
+    p is the circuit's density of the row together with its new class, where the circuit has one. It is conditional on
+    what is `given`, by name: features that may not change, as the factual has them; the circuit's target, as the answer
+    has it. With `approximate`, sums of the circuit are maxima, as in the paper's programme.
     """
 
     circuit: Circuit
     least: float = -math.inf
     weight: float = 0.0
-    offset: float = 0.0
+    given: tuple[Name, ...] = ()
     approximate: bool = False
 
     def __post_init__(self) -> None:
@@ -35,6 +35,26 @@ class Plausibility:
             raise ProblemError(
                 "Plausibility", "have a threshold and a weight of at least 0", (self.least, self.weight), "give finite numbers"
             )
+        object.__setattr__(self, "given", tuple(self.given))
+        known = [own.name for own in (*self.circuit.features, *([self.circuit.target] if self.circuit.target else []))]
+        for name in self.given:
+            if name not in known:
+                rule = "be a feature or the target of the circuit"
+                raise ProblemError("What likelihood is given", rule, repr(name), f"it has {known}")
+
+    def log_given(self, factual: Numbers, target: float = math.nan) -> float:
+        """log p of what is given, of a factual and the class of an answer (NaN: any).
+
+        If that is impossible, it is infinite, so that no row is likely then.
+        """
+        circuit = self.circuit
+        if not self.given:
+            return 0.0
+        row = [v if f.name in self.given else math.nan for f, v in zip(circuit.features, factual, strict=True)]
+        if circuit.target is not None:
+            row.append(target if circuit.target.name in self.given else math.nan)
+        found = float(log_likelihood(circuit, np.array([row]))[0])
+        return found if found > -math.inf else math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +80,11 @@ class Problem:
                     f"The factual's {feature.name!r}", f"lie within {feature.describe()}", feature.show(number),
                     "use schema.widened(factual)", feature=feature.name,
                 )  # fmt: skip
+        fixed = {own.feature for own in self.schema.constraints if isinstance(own, Immutable)}
+        for name in self.plausibility.given if self.plausibility is not None else ():
+            if name in self.schema.names and name not in fixed:
+                what, hint = f"{name!r}, which likelihood is given,", f"add Immutable({name!r}) to the schema"
+                raise ProblemError(what, "be immutable", "a feature that may change", hint, feature=name)
 
 
 @dataclass(frozen=True)
@@ -67,7 +92,8 @@ class Limits:
     """When to stop: seconds, boxes (or nodes), a gap between what is found and what is proven; and how many answers.
 
     With `solutions` > 1 the answers differ in at least one value (of a real feature: in the cell of the circuit, the trees
-    and the rules that it lies in); with `other_features` each changes another set of features.
+    and the rules that it lies in); with `other_features` each changes another set of features. None is dearer than the best
+    by more than the share `within` of it (the paper's rho).
     """
 
     seconds: float = 60.0
@@ -76,9 +102,11 @@ class Limits:
     relative_gap: float = 0.0
     solutions: int = 1
     other_features: bool = False
+    within: float = math.inf
 
     def __post_init__(self) -> None:
         if not (self.seconds > 0 and self.boxes > 0 and self.solutions > 0):
             raise ProblemError("Limits", "be positive", (self.seconds, self.boxes, self.solutions), "leave them out")
-        if not (self.absolute_gap >= 0 and self.relative_gap >= 0):
-            raise ProblemError("Gaps", "not be negative", (self.absolute_gap, self.relative_gap), "0 is the strictest")
+        if not (self.absolute_gap >= 0 and self.relative_gap >= 0 and self.within >= 0):
+            gaps = (self.absolute_gap, self.relative_gap, self.within)
+            raise ProblemError("Gaps and `within`", "not be negative", gaps, "0 is the strictest")

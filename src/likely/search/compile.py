@@ -51,7 +51,8 @@ def _add_plausibility(core: CoreProblem, problem: Problem) -> None:
     if own is None:
         return
     targets = [_target(own, problem.form, alternative.number) for alternative in problem.goal.alternatives]
-    core.set_circuit(own.circuit.core, np.array(targets), own.approximate, own.least - own.offset, own.weight)
+    given = [own.log_given(problem.factual, target) for target in targets]
+    core.set_circuit(own.circuit.core, np.array(targets), np.array(given), own.approximate, own.least, own.weight)
 
 
 def _target(plausibility: Plausibility, form: Form, number: int | None) -> float:

@@ -26,13 +26,7 @@ def solve(
     """
     limits = limits or Limits()
     rows = np.empty((0, len(problem.schema))) if starts is None else np.ascontiguousarray(starts, dtype=np.float64)
-    own = problem.plausibility
-    offset, shift = (own.offset, own.weight * own.offset) if own is not None else (0.0, 0.0)
-
-    def moment(seconds: float, boxes: int, best: float, proven: float) -> Moment:
-        return Moment(seconds, boxes, best - shift, proven - shift)
-
-    moved = None if callback is None else lambda *now: bool(callback(moment(*now)))
+    moved = None if callback is None else lambda *now: bool(callback(Moment(*now)))
     found = compiled(problem).solve(
         limits.seconds,
         limits.boxes,
@@ -40,11 +34,12 @@ def solve(
         limits.relative_gap,
         limits.solutions,
         limits.other_features,
+        limits.within,
         rows,
         moved,
     )
     solutions = tuple(
-        Solution(np.array(row), objective - shift, cost, likelihood + offset, problem.goal.alternatives[alternative].number)
+        Solution(np.array(row), objective, cost, likelihood, problem.goal.alternatives[alternative].number)
         for row, objective, cost, likelihood, alternative in found["solutions"]
     )
     statistics = Statistics(
@@ -53,7 +48,7 @@ def solve(
         found["seconds"],
         found["seconds_score"],
         found["seconds_likelihood"],
-        tuple(moment(*now) for now in found["trace"]),
+        tuple(Moment(*now) for now in found["trace"]),
     )
-    bounds = Bounds(found["found"] - shift, found["proven"] - shift)
+    bounds = Bounds(found["found"], found["proven"])
     return Result(found["status"], solutions, bounds, statistics, found["interrupted"])

@@ -1,0 +1,235 @@
+"""Searches that end early: by a limit, by the caller, by Ctrl-C. What they say holds then too; and it is always the same."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likely.predictor import Column, Link, ReluNetwork
+from likely.problem import Limits, Moment, Plausibility, Problem, Result, to_class
+from likely.schema import Integer, Schema
+from likely.schema.costs import MoveCost
+from likely.search import solve
+from tests.oracles.search import Answers, answers_of, space_of
+from tests.search.instances import variants
+from tests.search.judging import LIMITS, check_solution, judge, rounding
+from tests.strategies import generators, hard_problems, problems, some_mixture
+
+
+def judge_early(problem: Problem, result: Result, answers: Answers) -> None:
+    """What a search for one answer says at any time: proven <= optimum <= found."""
+    bounds = result.bounds
+    assert bounds.proven <= answers.best + rounding(answers.best)
+    assert bounds.found >= answers.least - rounding(bounds.found)
+    assert result.status in ("feasible", "unknown")
+    assert len(result.solutions) == (result.status == "feasible")
+    for solution in result.solutions:
+        check_solution(problem, solution)
+        assert bounds.found == solution.objective
+    if result.status == "unknown":
+        assert bounds.found == math.inf
+
+
+@given(hard_problems(rows=3000), generators(), st.integers(1, 20))
+def test_limit_of_boxes(problem: Problem, rng: np.random.Generator, boxes: int) -> None:
+    limits = replace(LIMITS, boxes=boxes)
+    for asked in variants(problem, rng, 4):
+        result, answers = solve(asked, limits), answers_of(asked)
+        assert result.statistics.boxes <= boxes
+        if result.status in ("optimal", "infeasible"):
+            judge(asked, result, answers)
+        else:
+            assert result.statistics.boxes == boxes
+            judge_early(asked, result, answers)
+
+
+@given(hard_problems(rows=2000), generators(), st.sampled_from([2, 5, 20]), st.booleans())
+def test_limit_of_boxes_with_several_answers(
+    problem: Problem, rng: np.random.Generator, solutions: int, other_features: bool
+) -> None:
+    """Nothing that is not in the list is below what is proven; and the list has no answer twice."""
+    limits = replace(LIMITS, boxes=int(rng.integers(1, 10)), solutions=solutions, other_features=other_features)
+    for asked in variants(problem, rng, 3):
+        result, answers = solve(asked, limits), answers_of(asked)
+        for solution in result.solutions:
+            check_solution(asked, solution)
+        assert len({tuple(solution.row) for solution in result.solutions}) == len(result.solutions)
+        if result.status == "feasible" and not other_features:
+            best = [solution.objective for solution in result.solutions]
+            assert best == sorted(best)
+            assert result.bounds.proven <= answers.best + rounding(answers.best) or best[0] <= answers.best + 1e-6
+
+
+@given(problems(rows=600), generators())
+def test_limit_of_time(problem: Problem, rng: np.random.Generator) -> None:
+    """However short it is, what is said holds."""
+    for asked in variants(problem, rng, 4):
+        result = solve(asked, Limits(seconds=1e-9))
+        assert result.statistics.boxes <= 1
+        (judge if result.status in ("optimal", "infeasible") else judge_early)(asked, result, answers_of(asked))
+
+
+@given(hard_problems(rows=1000), generators())
+def test_a_known_answer_is_never_lost(problem: Problem, rng: np.random.Generator) -> None:
+    for asked in variants(problem, rng, 4):
+        answers = answers_of(asked)
+        if not answers.sure.any():
+            continue
+        rows = answers.rows[answers.sure]
+        known = rows[[rng.integers(len(rows))]]
+        value = answers.objective[answers.sure & (answers.rows == known).all(axis=1)].min()
+        result = solve(asked, replace(LIMITS, boxes=1), starts=known)
+        assert result.bounds.found <= value + rounding(value)
+        judge(asked, solve(asked, LIMITS, starts=known), answers)
+
+
+@given(problems(rows=200), generators())
+def test_starts_that_are_no_answers_do_no_harm(problem: Problem, rng: np.random.Generator) -> None:
+    space = space_of(problem)
+    wild = np.array([math.nan, math.inf, -math.inf, 1e300, -(2.0**1000), 0.5])
+    starts = np.concatenate([rng.choice(wild, (20, len(problem.schema))), space[rng.integers(len(space), size=20)]])
+    starts[10:20, 0] = space[rng.integers(len(space), size=10), 0]
+    judge(problem, solve(problem, LIMITS, starts=starts), answers_of(problem))
+
+
+# -- a search that takes long -----------------------------------------------------------------------------------------
+
+
+@cache
+def long_problem() -> Problem:
+    """Far too many rows to be done with in the time of a test."""
+    rng = np.random.default_rng(1)
+    features = tuple(Integer(name, 0, 40) for name in "abcdefghijkl")
+    columns = tuple(Column(j, 0.1, -2.0) for j in range(len(features)))
+    widths = [len(features), 24, 24, 1]
+    layers = tuple((rng.normal(size=(own, before)) / math.sqrt(before), rng.normal(size=own)) for before, own in pairwise(widths))
+    form = ReluNetwork(Link("logistic"), ("no", "yes"), columns, layers)
+    factual = rng.integers(0, 41, len(features)).astype(float)
+    score = form.score(factual[None])[0, 0]
+    schema = Schema(features, (), tuple(MoveCost(*rng.uniform(0.5, 2, 2)) for _ in features))
+    circuit = some_mixture(rng, features, None, 30)
+    goal = to_class(form, "no" if score > 0 else "yes", margin=1.0)
+    return Problem(schema, factual, form, goal, Plausibility(circuit, weight=1.0))
+
+
+def ended_early(result: Result) -> bool:
+    return result.status in ("feasible", "unknown") and result.bounds.proven <= result.bounds.found
+
+
+def test_long_searches_end_in_time() -> None:
+    result = solve(long_problem(), Limits(seconds=0.2))
+    assert ended_early(result)
+    assert result.statistics.seconds >= 0.2
+    assert not result.interrupted
+
+
+def test_trace_and_callback_tell_the_same_story() -> None:
+    told: list[Moment] = []
+
+    def listen(moment: Moment) -> bool:
+        told.append(moment)
+        return len(told) < 4
+
+    result = solve(long_problem(), Limits(seconds=60), callback=listen)
+    assert ended_early(result)
+    assert not result.interrupted
+    assert len(told) == 4
+    trace = result.statistics.trace
+    assert trace[:4] == tuple(told)
+    assert (trace[-1].found, trace[-1].proven) == (result.bounds.found, result.bounds.proven)
+    for before, after in pairwise(trace):
+        assert before.seconds <= after.seconds
+        assert before.boxes <= after.boxes
+        assert before.found >= after.found
+        assert before.proven <= after.proven + rounding(after.proven)
+
+
+def test_an_error_of_the_callback_is_raised() -> None:
+    def fail(moment: Moment) -> bool:
+        raise RuntimeError(f"after {moment.boxes} boxes")
+
+    with pytest.raises(RuntimeError, match=r"after \d+ boxes"):
+        solve(long_problem(), Limits(seconds=60), callback=fail)
+
+
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture
+def interrupts() -> None:
+    """Python's own answer to Ctrl-C, as in a user's session."""
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_ctrl_c_from_outside() -> None:
+    timer = threading.Timer(0.1, press)
+    timer.start()
+    result = solve(long_problem(), Limits(seconds=60))
+    timer.join()
+    assert result.interrupted
+    assert ended_early(result)
+    assert result.statistics.seconds < 60
+    assert len(result.statistics.trace) >= 1
+
+
+@pytest.mark.usefixtures("interrupts")
+@pytest.mark.parametrize("pressed", [press, lambda: _in_a_thread(press)])
+def test_ctrl_c_while_the_callback_runs(pressed: Callable[[], None]) -> None:
+    calls = []
+
+    def listen(moment: Moment) -> bool:
+        calls.append(moment.boxes)
+        if len(calls) == 3:
+            pressed()
+        return True
+
+    result = solve(long_problem(), Limits(seconds=60), callback=listen)
+    assert result.interrupted
+    assert ended_early(result)
+    assert len(calls) == 3
+    assert result.statistics.boxes == calls[-1], "it ends there and then"
+
+
+def _in_a_thread(work: Callable[[], None]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+# -- always the same --------------------------------------------------------------------------------------------------
+
+
+def essence(result: Result) -> tuple[object, ...]:
+    """All but the time."""
+    rows = tuple((tuple(own.row), own.objective, own.cost, own.log_likelihood, own.number) for own in result.solutions)
+    return result.status, rows, result.bounds, result.statistics.boxes, result.statistics.tested
+
+
+@given(hard_problems(rows=2000), generators(), st.sampled_from([1, 3]))
+def test_same_answer_every_time_and_in_threads(problem: Problem, rng: np.random.Generator, solutions: int) -> None:
+    limits = replace(LIMITS, solutions=solutions)
+    asked = list(variants(problem, rng, 3))
+    once = [essence(solve(own, limits)) for own in asked]
+    with ThreadPoolExecutor(4) as pool:
+        again = list(pool.map(lambda own: essence(solve(own, limits)), asked * 3))
+    assert again == once * 3
+
+
+def test_long_searches_run_side_by_side() -> None:
+    limits = Limits(seconds=60, boxes=300)
+    once = essence(solve(long_problem(), limits))
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: essence(solve(long_problem(), limits)), range(4))) == {once}
