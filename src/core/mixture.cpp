@@ -3,14 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "clones.hpp"
 #include "parallel.hpp"
-
-// Compiled for newer processors too, and chosen when the program starts; the arithmetic is the same.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define LIKELY_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define LIKELY_CLONES
-#endif
 
 namespace likely {
 

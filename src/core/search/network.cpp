@@ -2,13 +2,20 @@
 #include <cmath>
 #include <limits>
 
+#include "../clones.hpp"
 #include "score.hpp"
 
 namespace likely::search {
 
 namespace {
+
 constexpr double kInf = std::numeric_limits<double>::infinity();
+
+LIKELY_CLONES void add_multiple(double* sum, const double* value, double by, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) sum[i] += by * value[i];
 }
+
+}  // namespace
 
 Network::Network(const Domain& domain, std::vector<double> atoms, std::vector<double> slopes, std::vector<double> intercepts,
                  std::vector<double> bias, std::vector<Layer> later)
@@ -25,9 +32,11 @@ Relaxation Network::relaxation(const Goal&) const {
   return made;
 }
 
-// What every hidden layer's units can be before their ReLU, layer by layer.
 struct Network::Work {
-  std::vector<std::vector<double>> low, high;
+  std::vector<std::vector<double>> low, high;  // what every hidden layer's units can be before their ReLU, layer by layer
+  std::vector<std::size_t> unsure;             // units of a layer that may be on either side of 0
+  std::vector<double> functions, constants;    // linear functions of the first layer, [unit][function]
+  std::vector<double> greatest, most, slope, intercept;  // per function
 };
 
 void Network::first_bounds(const Box& box, std::vector<double>& low, std::vector<double>& high) const {
@@ -93,25 +102,78 @@ double Network::pull_back(std::vector<double>& coefficient, std::size_t layer, c
   }
 }
 
-// The greatest coefficient . z over the box, z the first layer without its bias.
-double Network::greatest(const Box& box, const std::vector<double>& coefficient) const {
-  auto dot = [&](const double* values) {
-    double total = 0;
-    for (std::size_t h = 0; h < units_; ++h) total += coefficient[h] * values[h];
-    return total;
+// The greatest c . z over the box for several functions at once, z the first layer without its bias: work.functions is
+// [unit][function].
+void Network::greatest(const Box& box, std::size_t count, Work& work) const {
+  work.greatest.assign(count, 0.0);
+  work.most.resize(count);
+  work.slope.resize(count);
+  work.intercept.resize(count);
+  auto apply = [&](const double* values, std::vector<double>& out) {
+    std::fill(out.begin(), out.end(), 0.0);
+    for (std::size_t h = 0; h < units_; ++h)
+      if (values[h] != 0) add_multiple(out.data(), work.functions.data() + h * count, values[h], count);
   };
-  double total = 0;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
-    double most = -kInf;
-    box.each_atom(f, [&](std::size_t k) { most = std::max(most, dot(atoms_.data() + (f.first_atom + k) * units_)); });
+    std::fill(work.most.begin(), work.most.end(), -kInf);
+    box.each_atom(f, [&](std::size_t k) {
+      apply(atoms_.data() + (f.first_atom + k) * units_, work.slope);
+      for (std::size_t i = 0; i < count; ++i) work.most[i] = std::max(work.most[i], work.slope[i]);
+    });
     if (const Range& range = box.range[j]; !range.empty()) {
-      const double slope = dot(slopes_.data() + j * units_), intercept = dot(intercepts_.data() + j * units_);
-      most = std::max(most, std::max(slope * range.low, slope * range.high) + intercept);
+      apply(slopes_.data() + j * units_, work.slope);
+      apply(intercepts_.data() + j * units_, work.intercept);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double own = std::max(work.slope[i] * range.low, work.slope[i] * range.high) + work.intercept[i];
+        work.most[i] = std::max(work.most[i], own);
+      }
     }
-    total += most;
+    for (std::size_t i = 0; i < count; ++i) work.greatest[i] += work.most[i];
   }
-  return total;
+}
+
+// What the units of hidden layer `at` can be, given the layers before: by intervals, and where these do not tell on which
+// side of 0 a unit is, by a linear function above it and one below.
+void Network::layer_bounds(const Box& box, std::size_t at, Work& work) const {
+  const Layer& own = later_[at - 1];
+  std::vector<double>&low = work.low[at], &high = work.high[at];
+  low = own.bias;
+  high = own.bias;
+  work.unsure.clear();
+  for (std::size_t o = 0; o < own.outputs; ++o) {
+    for (std::size_t i = 0; i < own.inputs; ++i) {
+      const double w = own.weight[o * own.inputs + i];
+      const double least = std::max(0.0, work.low[at - 1][i]), most = std::max(0.0, work.high[at - 1][i]);
+      low[o] += w * (w > 0 ? least : most);
+      high[o] += w * (w > 0 ? most : least);
+    }
+    if (low[o] < 0 && high[o] > 0) work.unsure.push_back(o);
+  }
+  const std::size_t count = 2 * work.unsure.size();
+  work.functions.assign(units_ * count, 0.0);
+  work.constants.resize(count);
+  std::vector<double> coefficient;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double sign = i % 2 == 0 ? 1 : -1;
+    const double* row = own.weight.data() + work.unsure[i / 2] * own.inputs;
+    coefficient.assign(row, row + own.inputs);
+    for (double& c : coefficient) c *= sign;
+    work.constants[i] = pull_back(coefficient, at - 1, work) + sign * own.bias[work.unsure[i / 2]];
+    for (std::size_t h = 0; h < units_; ++h) {
+      work.constants[i] += coefficient[h] * bias_[h];
+      work.functions[h * count + i] = coefficient[h];
+    }
+  }
+  greatest(box, count, work);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t o = work.unsure[i / 2];
+    const double bound = work.constants[i] + work.greatest[i];
+    if (i % 2 == 0)
+      high[o] = std::min(high[o], bound);
+    else
+      low[o] = std::max(low[o], -bound);
+  }
 }
 
 void Network::spread(const Box& box, const std::vector<double>& coefficient, Relaxation& out) const {
@@ -156,21 +218,7 @@ void Network::relax(const Box& box, const Goal& goal, Relaxation& out) const {
   work.low.resize(later_.size());
   work.high.resize(later_.size());
   first_bounds(box, work.low[0], work.high[0]);
-  for (std::size_t at = 1; at < later_.size(); ++at) {
-    const Layer& own = later_[at - 1];
-    work.low[at].resize(own.outputs);
-    work.high[at].resize(own.outputs);
-    for (std::size_t o = 0; o < own.outputs; ++o) {
-      for (const double sign : {1.0, -1.0}) {
-        std::vector<double> coefficient(own.weight.begin() + static_cast<std::ptrdiff_t>(o * own.inputs),
-                                        own.weight.begin() + static_cast<std::ptrdiff_t>((o + 1) * own.inputs));
-        for (double& c : coefficient) c *= sign;
-        const double constant = pull_back(coefficient, at - 1, work);
-        const double bound = constant + constant_of(coefficient) + greatest(box, coefficient) + sign * own.bias[o];
-        (sign > 0 ? work.high : work.low)[at][o] = sign * bound;
-      }
-    }
-  }
+  for (std::size_t at = 1; at < later_.size(); ++at) layer_bounds(box, at, work);
   const Layer& last = later_.back();
   std::vector<double> coefficient(last.inputs, 0.0);
   out.constant = 0;

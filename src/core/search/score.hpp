@@ -68,7 +68,8 @@ class Network final : public Score {
   struct Work;
   void first_bounds(const Box& box, std::vector<double>& low, std::vector<double>& high) const;
   double pull_back(std::vector<double>& coefficient, std::size_t layer, const Work& work) const;
-  double greatest(const Box& box, const std::vector<double>& coefficient) const;
+  void greatest(const Box& box, std::size_t count, Work& work) const;
+  void layer_bounds(const Box& box, std::size_t at, Work& work) const;
   void spread(const Box& box, const std::vector<double>& coefficient, Relaxation& out) const;
 
   const Domain& domain_;

@@ -40,8 +40,12 @@ ROUNDS, REFIT_EVERY = 15, 5
 HELD_BACK = 2.0
 #: The rounds before leaves are merged run on at most as many rows, drawn at random.
 FIRST_ROWS = 100_000
+#: The most components for each leaf that a variable has: of more, too many would have to share one.
+PER_LEAF = 32
 #: Pseudo-rows of every component.
 LEAST_ROWS = 0.1
+#: Which leaves to merge is judged by at most as many branches of a variable's bins.
+MOST_BRANCHES = 64
 #: How much likelier a component can make a bin than it is in the whole table: six such factors fit in single precision.
 MOST_RATIO = 1e6
 #: As many bins, and one for the unknown, are counted in 16 bits.
@@ -134,9 +138,10 @@ class Mixture:
 
 def pooled(counts: Numbers, leaf: Places) -> Numbers:
     """The counts of every leaf: the sum over the components that use it."""
-    found = np.zeros((int(leaf.max()) + 1, counts.shape[1]))
-    np.add.at(found, leaf, counts)
-    return found
+    number = int(leaf.max()) + 1
+    if number == len(leaf) and (leaf == np.arange(number)).all():
+        return counts
+    return np.asarray((np.arange(number)[:, None] == leaf).astype(np.float64) @ counts)
 
 
 def fit(table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Callable[[float], None] = lambda _: None) -> Mixture:
@@ -168,10 +173,8 @@ def fit(table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Cal
 
 
 def _start(table: Binned, nodes: int, rng: np.random.Generator) -> Mixture:
-    """A component for each of some rows drawn at random: of the nodes, half will be components and half leaves."""
-    variables = len(table.bins)
-    wanted = max(0, (nodes - 1 - 2 * variables) // 2)
-    size = min(wanted, len(table)) // BLOCKS
+    """A component for each of some rows drawn at random."""
+    size = min(_components(nodes, len(table.bins)), len(table)) // BLOCKS
     count = size * BLOCKS if size > 1 else 1
     drawn = table.places[rng.choice(len(table), count, replace=False)] if count > 1 else table.places[:0]
     counts = []
@@ -184,12 +187,18 @@ def _start(table: Binned, nodes: int, rng: np.random.Generator) -> Mixture:
     return Mixture(np.full(count, blocks / count), own_leaves, tuple(counts), table.shrinkage, blocks)
 
 
+def _components(nodes: int, variables: int) -> int:
+    """How many components a circuit is to have: half of the nodes, the others being leaves; of a wide table, fewer."""
+    half = (nodes - 1 - 2 * variables) // 2
+    return max(0, min(half, (nodes - 1) * PER_LEAF // (PER_LEAF + variables)))
+
+
 def _expected(mixture: Mixture, table: Binned, factor: float, threads: int) -> tuple[Numbers, Numbers, Numbers]:
     """log density of each row over that of the marginals; expected rows of each bin and component; of each component."""
     offset = table.offset
     ratio = np.ones((int(offset[-1]), mixture.components), dtype=np.float32)
     for j, probabilities in enumerate(mixture.tables(factor)):
-        own = np.minimum(probabilities / mixture.shrinkage[j].marginal, MOST_RATIO)
+        own = np.minimum(probabilities / mixture.shrinkage[j].marginal, MOST_RATIO).astype(np.float32)
         ratio[offset[j] : offset[j + 1] - 1] = own.T[:, mixture.leaf[j]]
     weights = mixture.weights.astype(np.float32)
     return expect_mixture(table.places, table.weights, offset, ratio, weights, mixture.blocks, threads)
@@ -203,7 +212,7 @@ def _round(mixture: Mixture, table: Binned, factor: float, threads: int) -> Mixt
     return replace(
         mixture,
         weights=(by_block / by_block.sum(axis=1, keepdims=True)).ravel(),
-        counts=tuple(counts[offset[j] : offset[j + 1] - 1].T.copy() for j in range(len(table.bins))),
+        counts=tuple(counts[offset[j] : offset[j + 1] - 1].T for j in range(len(table.bins))),
     )
 
 
@@ -240,35 +249,74 @@ def after(pairs: Places, components: int) -> Places:
 
 def merges(counts: Numbers, shrinkage: Shrinkage) -> tuple[Places, Numbers]:
     """All merges of a variable's leaves down to one: pairs (kept, dropped), and the log-likelihood each loses."""
-    nodes = shrinkage.totals(counts)
-    child, above = nodes[:, 1:].copy(), nodes[:, shrinkage.parent]
-    prior, strength = shrinkage.strength * shrinkage.share, shrinkage.strength
-
-    def likelihood(child: Numbers, above: Numbers) -> Numbers:
-        # Logarithms of single precision are several times faster, and the sum is still one of doubles.
-        ratio = ((child + prior) / (above + strength)).astype(np.float32)
-        return np.asarray(np.einsum("...v,...v->...", child, np.log(ratio), dtype=np.float64))
-
-    own = likelihood(child, above)
+    leaves = _Leaves.of(counts, shrinkage)
     count = len(counts)
+    own = leaves.gain()
     loss = np.full((count, count), np.inf)
     for i in range(1, count):
-        loss[i, :i] = own[i] + own[:i] - likelihood(child[:i] + child[i], above[:i] + above[i])
+        loss[i, :i] = own[i] + own[:i] - leaves.gain(i, slice(i))
     pairs, lost = np.zeros((max(0, count - 1), 2), dtype=np.intp), np.zeros(max(0, count - 1))
     alive = np.ones(count, dtype=np.bool_)
     for step in range(count - 1):
         dropped, kept = np.unravel_index(int(np.argmin(loss)), loss.shape)
         pairs[step], lost[step] = (kept, dropped), loss[dropped, kept]
-        child[kept], above[kept] = child[kept] + child[dropped], above[kept] + above[dropped]
+        own[kept] += own[dropped] - lost[step]
+        leaves.merge(int(kept), int(dropped))
         alive[dropped] = False
         loss[dropped, :], loss[:, dropped] = np.inf, np.inf
-        own[kept] = likelihood(child[kept], above[kept])
         others = np.flatnonzero(alive)
         others = others[others != kept]
-        new = own[kept] + own[others] - likelihood(child[others] + child[kept], above[others] + above[kept])
+        new = own[kept] + own[others] - leaves.gain(int(kept), others)
         loss[kept, others[others < kept]] = new[others < kept]
         loss[others[others > kept], kept] = new[others > kept]
     return pairs, lost
+
+
+@dataclass(frozen=True)
+class _Leaves:
+    """The leaves of a variable while they are merged, in single precision: its logarithms are several times faster.
+
+    A leaf's log-likelihood is counted from what the marginal would give its rows, as a difference of two would be lost
+    among the digits of their size. It is the sum over branchings, of each child's rows, of
+
+        rows log((rows / share + strength) / (rows of the parent + strength))
+    """
+
+    rows: NDArray[np.float32]  # of every child (leaf x child)
+    scaled: NDArray[np.float32]  # over the child's share of its parent in the marginal
+    above: NDArray[np.float32]  # of its parent
+    strength: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, counts: Numbers, shrinkage: Shrinkage) -> _Leaves:
+        """Leaves with these counts; of very many branches, those that tell the leaves apart the most."""
+        nodes = shrinkage.totals(counts)
+        rows, above = nodes[:, 1:], nodes[:, shrinkage.parent]
+        parts = (rows, rows / shrinkage.share, above, shrinkage.strength)
+        whole = cls(*(np.ascontiguousarray(part, dtype=np.float32) for part in parts))
+        if rows.shape[1] <= MOST_BRANCHES:
+            return whole
+        gains = np.abs(whole.rows * whole.lift(whole.scaled, whole.above)).sum(axis=0)
+        kept = np.sort(np.argsort(-gains, kind="stable")[:MOST_BRANCHES])
+        return cls(*(np.ascontiguousarray(part[..., kept]) for part in (whole.rows, whole.scaled, whole.above, whole.strength)))
+
+    def lift(self, scaled: NDArray[np.float32], above: NDArray[np.float32]) -> NDArray[np.float32]:
+        """log of how much likelier each child is than in the marginal."""
+        found = scaled + self.strength
+        found /= above + self.strength
+        return np.log(found, out=found)
+
+    def gain(self, leaf: int | None = None, others: Places | slice | None = None) -> Numbers:
+        """The log-likelihood of every leaf; or of the union of one leaf with each of some others."""
+        rows, scaled, above = self.rows, self.scaled, self.above
+        if leaf is not None:
+            rows, scaled, above = (part[others] + part[leaf] for part in (rows, scaled, above))
+        return np.asarray((rows * self.lift(scaled, above)).sum(axis=-1, dtype=np.float64))
+
+    def merge(self, kept: int, dropped: int) -> None:
+        """Give one leaf the rows of another."""
+        for part in (self.rows, self.scaled, self.above):
+            part[kept] += part[dropped]
 
 
 # -- the circuit ------------------------------------------------------------------------------------------------------

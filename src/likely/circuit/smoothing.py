@@ -153,10 +153,11 @@ class Shrinkage:
 
 def _ranged(counts: Numbers, low: NDArray[np.intp], high: NDArray[np.intp]) -> Numbers:
     """Sums over the bins low <= b < high (leaf x range)."""
-    # Not as differences of running sums: those lose what is small beside a large one.
+    # Not as differences of running sums: those lose what is small beside a large one. Bin by bin, as all leaves are one
+    # row of memory then.
     ends = np.column_stack([low, high]).ravel()
-    padded = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
-    return np.asarray(np.add.reduceat(padded, ends, axis=1)[:, ::2], dtype=np.float64)
+    padded = np.concatenate([counts.T, np.zeros((1, len(counts)))])
+    return np.asarray(np.add.reduceat(padded, ends, axis=0)[::2].T, dtype=np.float64)
 
 
 def _star(count: int) -> Iterator[tuple[int, int, int]]:
