@@ -229,6 +229,8 @@ void Network::relax(const Box& box, const Goal& goal, Relaxation& out) const {
   out.constant += pull_back(coefficient, later_.size() - 1, work);
   out.constant += constant_of(coefficient);
   spread(box, coefficient, out);
+  for (std::size_t h = 0; h < units_; ++h)
+    out.rounding += kRounding * std::abs(coefficient[h]) * std::max(std::abs(work.low[0][h]), std::abs(work.high[0][h]));
 }
 
 double Network::exact(const double* row, const Goal& goal) const {

@@ -30,7 +30,7 @@ struct Relaxation {
   double number(std::size_t j, double v) const { return slope[j] * v + intercept[j]; }
 };
 
-constexpr double kRounding = 1e-9;  // of a sum, relative to its terms: far more than a few thousand operations lose
+constexpr double kRounding = 1e-12;  // of a sum, relative to its terms: more than a few thousand operations lose
 
 // A goal is score(x) = sum_o coefficient_o output_o(x) >= least.
 struct Goal {

@@ -75,7 +75,7 @@ class Problem:
         if self.factual.shape != (len(self.schema),):
             raise ProblemError("A factual", f"have {len(self.schema)} values", self.factual.shape, "use schema.encode_row(row)")
         for feature, number in zip(self.schema.features, self.factual, strict=True):
-            if not np.isnan(number) and not feature.region.contains(np.array([number]))[0]:
+            if not np.isnan(number) and number not in feature.region:
                 raise ProblemError(
                     f"The factual's {feature.name!r}", f"lie within {feature.describe()}", feature.show(number),
                     "use schema.widened(factual)", feature=feature.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,7 +58,7 @@ class _Discrete(Feature):
         except (TypeError, ValueError, OverflowError):
             return False
 
-    @property
+    @cached_property
     def region(self) -> Region:
         return Region.points(float(k) for k in range(len(self.values)))
 

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,7 +123,7 @@ class _Numeric(Feature):
     def numeric(self) -> bool:
         return True
 
-    @property
+    @cached_property
     def region(self) -> Region:
         return Region.between(self.lower, self.upper)
 
@@ -268,10 +269,11 @@ class Mixed(_Numeric):
     def grid(self) -> float | None:
         return 1.0 if self.integer else self.step
 
-    @property
+    @cached_property
     def region(self) -> Region:
         taken = [self._as_number(code) for code in self.codes if code is not None and not self._is_text(code)]
-        return (super().region - Region.points(taken)) | Region.points(code_number(k) for k in range(len(self.codes)))
+        numbers = Region.between(self.lower, self.upper)
+        return (numbers - Region.points(taken)) | Region.points(code_number(k) for k in range(len(self.codes)))
 
     @property
     def atoms(self) -> tuple[Value, ...]:

@@ -117,7 +117,7 @@ class Schema:
         """This schema with domains that hold the factual; a `LikelyWarning` names each feature that was widened."""
         features = list(self.features)
         for j, (feature, number) in enumerate(zip(self.features, factual, strict=True)):
-            if not np.isnan(number) and not feature.region.contains(np.array([number]))[0]:
+            if not np.isnan(number) and number not in feature.region:
                 features[j] = feature.widened(float(number))
                 warnings.warn(
                     f"Feature {feature.name!r} of the factual is {feature.show(number)}, outside {feature.describe()}; "
@@ -125,7 +125,7 @@ class Schema:
                     LikelyWarning,
                     stacklevel=2,
                 )
-        return replace(self, features=tuple(features))
+        return self if tuple(features) == self.features else replace(self, features=tuple(features))
 
     # -- looking --------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,9 @@ from likely.schema.rules import AtMost, Clause, Rule
 from likely.schema.values import LARGEST, Numbers
 
 
+_NOTHING = np.empty(0)
+
+
 @dataclass(frozen=True, eq=False)
 class FeatureCells:
     """One feature as the core knows it (`src/core/search/domain.hpp`)."""
@@ -33,21 +36,26 @@ class FeatureCells:
 
 
 def starts_of(problem: Problem, rules: Iterable[Rule]) -> list[Numbers]:
-    """Per feature the doubles at which something begins to differ, for any part of the problem that is not the factual's."""
-    found: list[list[Numbers]] = [[] for _ in problem.schema.features]
+    """Per feature the doubles at which something begins to differ, for any part of the problem that is not the factual's.
+
+    Nothing where there are no numbers to be cut.
+    """
+    numeric = [j for j, feature in enumerate(problem.schema.features) if feature.numeric]
+    found: dict[int, list[Numbers]] = {j: [] for j in numeric}
     if problem.plausibility is not None:
-        for j in range(len(found)):
+        for j in numeric:
             found[j].append(problem.plausibility.circuit.cells[j].breaks)
     if isinstance(problem.form, TreeEnsemble):
         nodes = problem.form.nodes
-        for j in range(len(found)):
+        for j in numeric:
             own = nodes[nodes["feature"] == j]
             found[j] += [own["low"], np.nextafter(own["high"], np.inf)]
     for rule in rules:
         if isinstance(rule, (Clause, AtMost)):
             for j, region in rule.literals:
-                found[j].append(_starts(region))
-    return [np.unique(np.concatenate([np.empty(0), *own])) for own in found]
+                if j in found:
+                    found[j].append(_starts(region))
+    return [np.unique(np.concatenate([_NOTHING, *found[j]])) if j in found else _NOTHING for j in range(len(problem.schema))]
 
 
 def _starts(region: Region) -> Numbers:
@@ -57,16 +65,18 @@ def _starts(region: Region) -> Numbers:
 
 def feature_cells(feature: Feature, cost: Cost, factual: float, starts: Numbers) -> FeatureCells:
     """The atoms and cells of one feature."""
-    grid = getattr(feature, "grid", None) or 0.0
     atoms = np.array([feature.atom_number(k) for k in range(len(feature.atoms))])
-    numbers = feature.region & Region.between(-LARGEST, LARGEST) if feature.numeric else Region(())
+    prices = cost.price(feature, factual, atoms) if len(atoms) else _NOTHING
+    if not feature.numeric:
+        return FeatureCells(atoms, prices, _NOTHING, _NOTHING, np.empty((0, 4)), np.empty(0, dtype=np.int32), 0.0)
+    grid = getattr(feature, "grid", None) or 0.0
+    numbers = feature.region & Region.between(-LARGEST, LARGEST)
     kinks = _kinks(feature, cost, factual)
     apart = _apart(feature, numbers, factual)
     low, high = _cut(numbers, np.unique(np.concatenate([starts, kinks, apart, np.nextafter(apart, np.inf)])))
     if grid:
         low, high = _on_grid(low, high, grid, apart, np.round(apart[feature.fits(apart)] / grid))
     segments, segment = _segments(feature, cost, factual, low, high, kinks)
-    prices = cost.price(feature, factual, atoms) if len(atoms) else np.empty(0)
     return FeatureCells(atoms, prices, low, high, segments, segment, grid)
 
 
