@@ -37,7 +37,7 @@ from likely.errors import ContradictionError, LikelyWarning
 from likely.predictor import Column, Form, Link, ReluNetwork, TreeEnsemble
 from likely.predictor import Linear as LinearForm
 from likely.predictor.forms import NODE
-from likely.problem import SCORE_MARGIN, Goal, Plausibility, Problem, between, not_class, to_class
+from likely.problem import SCORE_MARGIN, Goal, Plausibility, Problem, between, not_class, probability, to_class
 from likely.schema import (
     AllowedValues,
     Binary,
@@ -785,7 +785,7 @@ def asked_factuals(draw: st.DrawFn, schema: Schema) -> np.ndarray:
 @st.composite
 def links(draw: st.DrawFn) -> tuple[Link, int, tuple[Any, ...]]:
     """How scores decide, how many there are, and the classes."""
-    kind = draw(st.sampled_from(["logistic", "sign", "softmax", "argmax", "identity"]))
+    kind = draw(st.sampled_from(["logistic", "sign", "softmax", "argmax", "shares", "identity"]))
     if kind == "identity":
         return Link(kind), draw(st.integers(1, 3)), ()
     if kind in ("logistic", "sign"):
@@ -877,6 +877,12 @@ def forms(features: Sequence[Any], kinds: Sequence[str] = ("linear", "network", 
 def goals(draw: st.DrawFn, form: Form, rows: np.ndarray) -> Goal:
     """A goal that some of the rows reach, perhaps just so, or none."""
     scores = form.score(rows)
+    if form.link.kind in ("logistic", "softmax", "shares", "huber") and draw(st.integers(0, 3)) == 0:
+        k = draw(st.integers(0, len(form.classes) - 1))
+        low, high = sorted(min(1.0, max(0.0, draw(st.sampled_from(form.probabilities(rows)[:, k])))) for _ in range(2))
+        ends = draw(st.sampled_from([(low, 1.0), (0.0, high), (low, high)]))
+        if ends != (0.0, 1.0):
+            return probability(form, form.classes[k], *ends)
     if not form.classes or draw(st.integers(0, 4)) == 0:
         output = draw(st.integers(0, form.outputs - 1))
         low, high = sorted(draw(st.sampled_from(scores[:, output])) + draw(st.sampled_from([0.0, 0.0, 0.1])) for _ in range(2))

@@ -1,6 +1,7 @@
 // The Python face of the exact engine: a problem is put together part by part, and solved.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -73,13 +74,13 @@ void set_forest(Problem& problem, Array1<std::uint8_t> nodes, Array1<std::int32_
                                                    to_vector<double>(base), divisor);
 }
 
-void add_alternative(Problem& problem, Rows coefficients, Array1<double> least) {
+void add_alternative(Problem& problem, Rows coefficients, Array1<double> least, std::optional<search::Share> share) {
   std::vector<search::Goal> goals;
   for (std::size_t g = 0; g < coefficients.shape(0); ++g) {
     const double* own = coefficients.data() + g * coefficients.shape(1);
     goals.push_back({{own, own + coefficients.shape(1)}, least.data()[g]});
   }
-  problem.alternatives.push_back(std::move(goals));
+  problem.alternatives.push_back({std::move(goals), share});
 }
 
 void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> targets, Array1<double> given, bool approximate,
@@ -153,6 +154,7 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, doub
   out["proven"] = result.proven;
   out["boxes"] = result.boxes;
   out["tested"] = result.tested;
+  out["filtered"] = result.filtered;
   out["seconds"] = result.seconds;
   out["seconds_score"] = result.seconds_score;
   out["seconds_likelihood"] = result.seconds_likelihood;
@@ -191,6 +193,7 @@ nb::tuple narrowed(const Problem& problem, const std::vector<std::vector<std::si
 }  // namespace
 
 void bind_search(nb::module_& m) {
+  nb::class_<search::Share>(m, "Share").def(nb::init<std::size_t, double, double, double>(), "output"_a, "scale"_a, "low"_a, "high"_a);
   nb::class_<Problem>(m, "Problem")
       .def("__init__", [](Problem* self) {
         new (self) Problem();
@@ -199,7 +202,7 @@ void bind_search(nb::module_& m) {
       .def("add_feature", &add_feature, "atom"_a, "atom_cost"_a, "low"_a, "high"_a, "segments"_a, "segment"_a, "grid"_a, "factual"_a)
       .def("set_network", &set_network, "atoms"_a, "slopes"_a, "intercepts"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
-      .def("add_alternative", &add_alternative, "coefficients"_a, "least"_a)
+      .def("add_alternative", &add_alternative, "coefficients"_a, "least"_a, "share"_a.none())
       .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "delta"_a, "alpha"_a, nb::keep_alive<1, 2>())
       .def("add_clause",
            [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {

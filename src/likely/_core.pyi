@@ -61,6 +61,9 @@ def expect_mixture(
     threads: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 
+class Share:
+    def __init__(self, output: int, scale: float, low: float, high: float) -> None: ...
+
 class Problem:
     def __init__(self) -> None: ...
     def add_feature(
@@ -91,7 +94,9 @@ class Problem:
         base: NDArray[np.float64],
         divisor: float,
     ) -> None: ...
-    def add_alternative(self, coefficients: NDArray[np.float64], least: NDArray[np.float64]) -> None: ...
+    def add_alternative(
+        self, coefficients: NDArray[np.float64], least: NDArray[np.float64], share: Share | None
+    ) -> None: ...
     def set_circuit(
         self,
         circuit: Circuit,

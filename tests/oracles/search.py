@@ -114,6 +114,11 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
     room = (scores @ alternative.coefficients.T - alternative.least).min(axis=1)
     slack = 0.0 if exact_scores(problem, rows) else ROUNDING * (1 + np.abs(scores).max(axis=1))
     sure, possible = room >= slack, room >= -slack
+    if alternative.share is not None:
+        share = problem.form.probabilities(rows)[:, alternative.share.output]
+        low, high = alternative.share.low, alternative.share.high
+        sure &= (low + ROUNDING <= share) & (share <= high - ROUNDING)
+        possible &= (low - ROUNDING <= share) & (share <= high + ROUNDING)
     likelihoods, costs = log_likelihoods(problem, rows, alternative), problem.schema.prices(problem.factual, rows)
     objectives = costs.copy()
     if own is not None:

@@ -269,9 +269,9 @@ void Forest::relax(const Box& box, const Goal& goal, Relaxation& out) const {
   }
 }
 
-// To the last bit as the form scores: outputs are added up tree by tree and divided at the end.
-double Forest::exact(const double* row, const Goal& goal) const {
-  std::vector<double> scores = base_;
+// Outputs are added up tree by tree and divided at the end, as the form does it.
+void Forest::outputs(const double* row, std::vector<double>& scores) const {
+  scores = base_;
   for (const Tree& tree : trees_) {
     std::int32_t at = tree.root;
     while (nodes_[static_cast<std::size_t>(at)].feature >= 0) {
@@ -285,9 +285,7 @@ double Forest::exact(const double* row, const Goal& goal) const {
     else
       for (std::size_t o = 0; o < scores.size(); ++o) scores[o] += found[o];
   }
-  double total = 0;
-  for (std::size_t o = 0; o < scores.size(); ++o) total += goal.coefficient[o] * (scores[o] / divisor_);
-  return total;
+  for (double& own : scores) own /= divisor_;
 }
 
 }  // namespace likely::search

@@ -233,8 +233,8 @@ void Network::relax(const Box& box, const Goal& goal, Relaxation& out) const {
     out.rounding += kRounding * std::abs(coefficient[h]) * std::max(std::abs(work.low[0][h]), std::abs(work.high[0][h]));
 }
 
-double Network::exact(const double* row, const Goal& goal) const {
-  std::vector<double> value = bias_;
+void Network::outputs(const double* row, std::vector<double>& value) const {
+  value = bias_;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     const std::int32_t k = f.atom.empty() ? -1 : f.atom_of(row[j]);
@@ -249,9 +249,6 @@ double Network::exact(const double* row, const Goal& goal) const {
       for (std::size_t i = 0; i < own.inputs; ++i) next[o] += own.weight[o * own.inputs + i] * value[i];
     value = std::move(next);
   }
-  double total = 0;
-  for (std::size_t o = 0; o < value.size(); ++o) total += goal.coefficient[o] * value[o];
-  return total;
 }
 
 }  // namespace likely::search

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "../trees.hpp"
@@ -36,6 +37,24 @@ constexpr double kRounding = 1e-12;  // of a sum, relative to its terms: more th
 struct Goal {
   std::vector<double> coefficient;  // per output
   double least;
+
+  double score(const std::vector<double>& outputs) const;
+};
+
+// log of the share of one output in the softmax of all lies between two numbers.
+struct Share {
+  std::size_t output;
+  double scale, low, high;
+
+  bool holds(const std::vector<double>& outputs) const;
+};
+
+// All goals must be met. A share is looked at when a row is tested; the goals are what follows from it and is linear.
+struct Alternative {
+  std::vector<Goal> goals;
+  std::optional<Share> share;
+
+  bool met(const std::vector<double>& outputs) const;
 };
 
 class Score {
@@ -43,7 +62,7 @@ class Score {
   virtual ~Score() = default;
   virtual Relaxation relaxation(const Goal& goal) const = 0;  // of a goal, not yet of a box: with buffers of the right size
   virtual void relax(const Box& box, const Goal& goal, Relaxation& out) const = 0;
-  virtual double exact(const double* row, const Goal& goal) const = 0;
+  virtual void outputs(const double* row, std::vector<double>& out) const = 0;  // to the last bit what the form scores
 };
 
 // A network of ReLU layers over inputs that are functions of one feature each; without hidden layers, a linear model.
@@ -62,7 +81,7 @@ class Network final : public Score {
 
   Relaxation relaxation(const Goal& goal) const override;
   void relax(const Box& box, const Goal& goal, Relaxation& out) const override;
-  double exact(const double* row, const Goal& goal) const override;
+  void outputs(const double* row, std::vector<double>& out) const override;
 
  private:
   struct Work;
@@ -88,7 +107,7 @@ class Forest final : public Score {
 
   Relaxation relaxation(const Goal& goal) const override;
   void relax(const Box& box, const Goal& goal, Relaxation& out) const override;
-  double exact(const double* row, const Goal& goal) const override;
+  void outputs(const double* row, std::vector<double>& out) const override;
 
  private:
   // A test of a feature: inside are cells first..last and some atoms. A successor is a test, or ~leaf.

@@ -29,6 +29,15 @@ bool any_empty(const Domain& domain, const Box& box) {
   return false;
 }
 
+std::size_t values_of(const Domain& domain, const Box& box) {
+  std::size_t found = 0;
+  for (std::size_t j = 0; j < domain.features.size(); ++j) {
+    const Range& range = box.range[j];
+    found += box.atom_count(domain.features[j]) + (range.empty() ? 0 : static_cast<std::size_t>(range.last - range.first + 1));
+  }
+  return found;
+}
+
 bool narrow_range(const Range& range) {
   return range.high - range.low <= kNarrow * std::max({1.0, std::abs(range.low), std::abs(range.high)});
 }
@@ -38,10 +47,10 @@ bool narrow_range(const Range& range) {
 Search::Search(const Problem& problem, const Limits& limits, Poll poll)
     : problem_(problem), domain_(problem.domain), limits_(limits), poll_(std::move(poll)), likelihood_(problem.likelihood.get()),
       least_dropped_(kInf) {
-  for (const auto& goals : problem.alternatives) {
+  for (const Alternative& alternative : problem.alternatives) {
     relaxations_.emplace_back();
-    for (const Goal& goal : goals) relaxations_.back().push_back(problem.score->relaxation(goal));
-    duals_.resize(std::max(duals_.size(), goals.size()));
+    for (const Goal& goal : alternative.goals) relaxations_.back().push_back(problem.score->relaxation(goal));
+    duals_.resize(std::max(duals_.size(), alternative.goals.size()));
   }
   if (likelihood_) sweep_ = likelihood_->sweep();
   if (likelihood_ && problem.alpha > 0) worth_ = likelihood_->worth();
@@ -119,12 +128,19 @@ void Search::turn_to(std::uint32_t alternative) {
 }
 
 bool Search::narrow(Open& open) {
+  const std::size_t before = values_of(domain_, open.box);
+  const bool possible = narrow_in_rounds(open);
+  result_.filtered += before - (possible ? values_of(domain_, open.box) : 0);
+  return possible;
+}
+
+bool Search::narrow_in_rounds(Open& open) {
   turn_to(open.alternative);
   bool changed = true;
   for (int round = 0; changed && round < kMostRounds; ++round) {
     changed = false;
     if (!problem_.rules.propagate(domain_, open.box)) return false;
-    const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+    const std::vector<Goal>& goals = problem_.alternatives[open.alternative].goals;
     for (std::size_t g = 0; g < goals.size(); ++g)
       if (!narrow_score(open, g, changed)) return false;
     if (likelihood_ && !narrow_likelihood(open, changed)) return false;
@@ -135,7 +151,7 @@ bool Search::narrow(Open& open) {
 
 bool Search::narrow_score(Open& open, std::size_t g, bool& changed) {
   const double from = now();
-  const Goal& goal = problem_.alternatives[open.alternative][g];
+  const Goal& goal = problem_.alternatives[open.alternative].goals[g];
   Relaxation& relaxation = relaxations_[open.alternative][g];
   problem_.score->relax(open.box, goal, relaxation);
   result_.seconds_score += now() - from;
@@ -199,7 +215,7 @@ bool Search::narrow_likelihood(Open& open, bool& changed) {
 }
 
 bool Search::narrow_cost(Open& open, bool& changed) {
-  const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+  const std::vector<Goal>& goals = problem_.alternatives[open.alternative].goals;
   const double likely_part = problem_.alpha > 0 ? -problem_.alpha * sweep_->log_upper : 0;
   const double cheapest = cheapest_cost(open.box, cheapest_);
   open.bound = std::max(open.bound, cheapest + likely_part - slack_of(cheapest));
@@ -224,7 +240,7 @@ bool Search::narrow_cost(Open& open, bool& changed) {
 // Cost, score and likelihood in one bound: each component of the circuit has values of its own that it finds likely, and
 // they are not the cheap ones.
 bool Search::narrow_jointly(Open& open, std::size_t g, bool& changed) {
-  const Goal& goal = problem_.alternatives[open.alternative][g];
+  const Goal& goal = problem_.alternatives[open.alternative].goals[g];
   const Relaxation& relaxation = relaxations_[open.alternative][g];
   const double multiplier = relaxation.additive ? duals_[g].multiplier : 0, alpha = problem_.alpha;
   const double least = goal.least - relaxation.rounding;
@@ -422,8 +438,8 @@ bool Search::test(const std::vector<double>& row, std::uint32_t alternative) {
   const double cost = domain_.cost(row.data());
   if (problem_.alpha == 0 && cost >= cutoff()) return false;
   if (!problem_.rules.hold(row.data())) return false;
-  for (const Goal& goal : problem_.alternatives[alternative])
-    if (problem_.score->exact(row.data(), goal) < goal.least) return false;
+  problem_.score->outputs(row.data(), outputs_);
+  if (!problem_.alternatives[alternative].met(outputs_)) return false;
   double likelihood = 0;
   if (likelihood_) {
     likelihood = likelihood_->exact(row.data(), *sweep_);
@@ -487,7 +503,7 @@ double Search::cutoff() const {
 void Search::try_candidates(const Open& open) {
   cheapest_cost(open.box, cheapest_);
   if (test(cheapest_, open.alternative)) return;
-  const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+  const std::vector<Goal>& goals = problem_.alternatives[open.alternative].goals;
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = relaxations_[open.alternative][g];
     if (relaxation.additive) push_over(open, relaxation, goals[g].least);
@@ -638,12 +654,12 @@ bool Search::covered(const Box& box, double bound) const {
 }
 
 std::size_t Search::choose_feature(const Open& open) const {
-  const std::vector<Goal>& goals = problem_.alternatives[open.alternative];
+  const std::vector<Goal>& goals = problem_.alternatives[open.alternative].goals;
   const std::size_t count = domain_.features.size();
   std::vector<double> share(count, 0.0), spread(count, 0.0);
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = relaxations_[open.alternative][g];
-    const bool missed = problem_.score->exact(cheapest_.data(), goals[g]) < goals[g].least;
+    const bool missed = goals[g].score(outputs_) < goals[g].least;
     const double room = std::max(relaxation.upper - goals[g].least, 1e-12);
     for (std::size_t j = 0; j < count; ++j) {
       const Feature& f = domain_.features[j];
@@ -693,6 +709,7 @@ std::size_t Search::choose_feature(const Open& open) const {
 
 void Search::branch(Open&& open) {
   cheapest_cost(open.box, cheapest_);
+  problem_.score->outputs(cheapest_.data(), outputs_);
   cheapest_log_likelihood_ = likelihood_ ? likelihood_->exact(cheapest_.data(), *sweep_) : 0;
   split(open, choose_feature(open));
 }

@@ -20,7 +20,7 @@ namespace likely::search {
 struct Problem {
   Domain domain;
   std::unique_ptr<Score> score;
-  std::vector<std::vector<Goal>> alternatives;
+  std::vector<Alternative> alternatives;
   std::unique_ptr<Likelihood> likelihood;  // none: every row is likely enough
   double delta;                            // -inf: no threshold
   double alpha = 0;
@@ -55,6 +55,7 @@ struct Result {
   std::vector<Solution> solutions;  // the best first
   double found, proven;             // the last wanted solution's objective, and what no other can be below
   std::uint64_t boxes = 0, tested = 0;
+  std::uint64_t filtered = 0;  // atoms and cells that narrowing took away
   double seconds = 0, seconds_score = 0, seconds_likelihood = 0;
   std::vector<Moment> trace;
 };
@@ -91,6 +92,7 @@ class Search {
 
   void turn_to(std::uint32_t alternative);
   bool narrow(Open& open);
+  bool narrow_in_rounds(Open& open);
   bool narrow_score(Open& open, std::size_t goal, bool& changed);
   bool narrow_likelihood(Open& open, bool& changed);
   bool narrow_cost(Open& open, bool& changed);
@@ -135,6 +137,7 @@ class Search {
   std::optional<Likelihood::Sweep> sweep_;
   std::optional<Likelihood::Worth> worth_;
   std::vector<double> cheapest_;  // the cheapest row of the box at hand
+  std::vector<double> outputs_;   // the classifier's, of the row at hand
   double cheapest_log_likelihood_ = 0;
   Result result_;
   std::vector<std::vector<std::uint64_t>> keys_;

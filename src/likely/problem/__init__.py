@@ -1,6 +1,16 @@
 """What is asked of an engine and what it answers: the contract of `likely.search` and `likely.mio`."""
 
-from likely.problem.goal import SCORE_MARGIN, Alternative, Goal, between, not_class, to_class
+from likely.problem.goal import (
+    SCORE_MARGIN,
+    Alternative,
+    Goal,
+    Share,
+    between,
+    not_class,
+    prediction,
+    probability,
+    to_class,
+)
 from likely.problem.problem import Limits, Plausibility, Problem
 from likely.problem.result import Bounds, Moment, Result, Solution, Statistics, Status
 
@@ -14,10 +24,13 @@ __all__ = [
     "Plausibility",
     "Problem",
     "Result",
+    "Share",
     "Solution",
     "Statistics",
     "Status",
     "between",
     "not_class",
+    "prediction",
+    "probability",
     "to_class",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, logit, xlogy
 
 from likely.errors import ProblemError
 from likely.predictor import Form
@@ -17,17 +18,44 @@ from likely.schema.values import Numbers, plain
 SCORE_MARGIN = 1e-4
 
 
+@dataclass(frozen=True)
+class Share:
+    """low <= softmax(scale * scores)[output] <= high."""
+
+    output: int
+    scale: float
+    low: float
+    high: float
+
+    @property
+    def log_ends(self) -> tuple[float, float]:
+        """The logarithms of `low` and `high`."""
+        low, high = (math.log(end) if end > 0 else -math.inf for end in (self.low, self.high))
+        return low, high
+
+    def met(self, scores: Numbers) -> NDArray[np.bool_]:
+        """Which rows of scores fulfil it."""
+        low, high = self.log_ends
+        found = log_softmax(self.scale * scores, axis=1)[:, self.output]
+        return np.asarray((low <= found) & (found <= high))
+
+
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """All of these must hold: coefficients @ scores >= least. `number` is the class that a row then has, if it has one."""
+    """All of these must hold: coefficients @ scores >= least. `number` is the class that a row then has, if it has one.
+
+    So must the `share`, which is not linear; engines use the inequalities, which follow from it, for their bounds.
+    """
 
     coefficients: Numbers  # inequality x output
     least: Numbers
     number: int | None = None
+    share: Share | None = None
 
     def met(self, scores: Numbers) -> NDArray[np.bool_]:
         """Which rows of scores fulfil it."""
-        return np.asarray((scores @ self.coefficients.T >= self.least).all(axis=1))
+        linear = (scores @ self.coefficients.T >= self.least).all(axis=1)
+        return np.asarray(linear if self.share is None else linear & self.share.met(scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +119,77 @@ def between(form: Form, low: float = -math.inf, high: float = math.inf, *, outpu
         rows.append(-own)
         least.append(-high + margin)
     return Goal((Alternative(np.array(rows), np.array(least)),), f"score {output} lies between {low:g} and {high:g}")
+
+
+def prediction(form: Form, low: float = -math.inf, high: float = math.inf) -> Goal:
+    """A regressor's prediction lies between two numbers."""
+    if form.link.classifies:
+        raise ProblemError("A goal for a prediction", "be asked of a regressor", f"classes {list(form.classes)}", "use to_class")
+    ends = low, high
+    if form.link.kind == "exponential":
+        if high <= 0:
+            raise ProblemError("A goal for a prediction", "be above 0, as all predictions are", ends, "raise it")
+        ends = math.log(low) if low > 0 else -math.inf, math.log(high) if high < math.inf else math.inf
+    return replace(between(form, *ends), sentence=f"the prediction lies between {low:g} and {high:g}")
+
+
+def probability(form: Form, label: Any, low: float = 0.0, high: float = 1.0) -> Goal:
+    """The model's probability of a class lies between two numbers."""
+    number = _number_of(form, label)
+    if not (0 <= low <= high <= 1 and (low, high) != (0, 1)):
+        raise ProblemError("A probability to reach", "have 0 <= low <= high <= 1, not all of it", (low, high), "give a bound")
+    sentence = f"the probability of {form.classes[number]!r} lies between {low:g} and {high:g}"
+    return Goal(_probability(form, number, low, high), sentence)
+
+
+def _probability(form: Form, number: int, low: float, high: float) -> tuple[Alternative, ...]:
+    kind, count = form.link.kind, len(form.classes)
+    reached = number if low > 0.5 else 1 - number if count == 2 and high < 0.5 else None
+    if kind == "shares":
+        own = np.eye(count)[number]
+        return (_within(own, low, high, reached),)
+    if count == 2 and kind in ("logistic", "huber", "softmax"):
+        sign = 1.0 if number == 1 else -1.0
+        own = np.array([-sign, sign]) if kind == "softmax" else np.array([sign])
+        ends = (2 * low - 1, 2 * high - 1) if kind == "huber" else logit(_doubles(low, high)) / form.link.scale
+        return (_within(own, ends[0] if low > 0 else -math.inf, ends[1] if high < 1 else math.inf, reached),)
+    if kind != "softmax":
+        hint = "use to_class, or between for a score"
+        raise ProblemError("A probability to reach", "be a softmax, a logistic function or a share", f"link {kind!r}", hint)
+    return _softmax(Share(number, form.link.scale, low, high), count, reached)
+
+
+def _doubles(low: float, high: float) -> tuple[float, float]:
+    """What probabilities are that count as at least `low` or at most `high`: as doubles, they are 1 or 0 before they are."""
+    return min(low, 1 - 2**-53), max(high, 5e-324)
+
+
+def _within(own: Numbers, low: float, high: float, number: int | None) -> Alternative:
+    """low <= own @ scores <= high."""
+    sides = [(sign * own, sign * end) for sign, end in ((1.0, low), (-1.0, high)) if math.isfinite(end)]
+    return Alternative(np.array([side for side, _ in sides]), np.array([end for _, end in sides]), number)
+
+
+def _softmax(share: Share, count: int, reached: int | None) -> tuple[Alternative, ...]:
+    """What follows for scores s if p = softmax(scale s) has low <= p_c <= high.
+
+    p_c >= low: for every other class k, scale (s_c - s_k) >= logit(low); and for any weights w that sum to 1, since
+    log sum_k exp(z_k) >= sum_k w_k (z_k - log w_k), scale (s_c - w . s) >= log(low) - w . log(w); w is low for c and the
+    same for all others. p_c <= high: for some other class k, scale (s_k - s_c) >= log((1 - high) / high / (count - 1)).
+    """
+    c, (low, high) = share.output, _doubles(share.low, share.high)
+    unit = np.eye(count)
+    others = [k for k in range(count) if k != c]
+    rows, least = [], []
+    if low > 0:
+        rows += [unit[c] - unit[k] for k in others]
+        least += [float(logit(low))] * len(others)
+        weights = np.where(unit[c] > 0, low, (1 - low) / len(others))
+        rows.append(unit[c] - weights)
+        least.append(math.log(low) - float(xlogy(weights, weights).sum()))
+    if high == 1:
+        return (Alternative(np.array(rows), np.array(least) / share.scale, reached, share),)
+    far = math.log1p(-high) - math.log(high) - math.log(len(others))
+    return tuple(
+        Alternative(np.array([*rows, unit[k] - unit[c]]), np.array([*least, far]) / share.scale, reached, share) for k in others
+    )

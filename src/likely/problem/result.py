@@ -52,6 +52,8 @@ class Statistics:
 
     boxes: int = 0
     tested: int = 0
+    #: Values (and cells of numbers) that were taken out of boxes because no answer has them.
+    filtered: int = 0
     seconds: float = 0.0
     seconds_score: float = 0.0
     seconds_likelihood: float = 0.0

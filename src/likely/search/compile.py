@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from likely._core import Problem as CoreProblem
+from likely._core import Share as CoreShare
 from likely.errors import ProblemError
 from likely.predictor import Column, Form, Linear, ReluNetwork, TreeEnsemble
 from likely.problem import Plausibility, Problem
@@ -30,7 +31,9 @@ def compiled(problem: Problem) -> CoreProblem:
         )
     _add_form(core, problem.form, schema.features)
     for alternative in problem.goal.alternatives:
-        core.add_alternative(np.ascontiguousarray(alternative.coefficients), np.ascontiguousarray(alternative.least))
+        wanted = alternative.share
+        share = None if wanted is None else CoreShare(wanted.output, wanted.scale, *wanted.log_ends)
+        core.add_alternative(np.ascontiguousarray(alternative.coefficients), np.ascontiguousarray(alternative.least), share)
     _add_plausibility(core, problem)
     for rule in rules:
         _add_rule(core, rule)

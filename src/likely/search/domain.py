@@ -18,7 +18,6 @@ from likely.schema.region import Region
 from likely.schema.rules import AtMost, Clause, Rule
 from likely.schema.values import LARGEST, Numbers
 
-
 _NOTHING = np.empty(0)
 
 

@@ -45,6 +45,7 @@ def solve(
     statistics = Statistics(
         found["boxes"],
         found["tested"],
+        found["filtered"],
         found["seconds"],
         found["seconds_score"],
         found["seconds_likelihood"],
