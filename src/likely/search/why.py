@@ -40,7 +40,7 @@ class Reason:
             reach = "no row at all" if self.reachable is None else f"at most {self.reachable:.2f} can be reached"
             return f"{self.demand}: {reach}"
         cost = "there is still no answer" if self.without is None else f"there is an answer at cost {self.without:.4g}"
-        return f"without '{self.demand}' {cost}"
+        return f'without "{self.demand}" {cost}'
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _thresholds(problem: Problem) -> int:
     return int(problem.plausibility is not None and problem.plausibility.least > -math.inf)
 
 
-def _kept(problem: Problem, demands: Iterable[int]) -> Problem:
+def kept(problem: Problem, demands: Iterable[int]) -> Problem:
     """The problem with only these demands; the threshold is the one after the constraints."""
     wanted = set(demands)
     constraints = tuple(own for i, own in enumerate(problem.schema.constraints) if i in wanted)
@@ -91,7 +91,7 @@ def _kept(problem: Problem, demands: Iterable[int]) -> Problem:
 def _possible(problem: Problem, demands: Iterable[int], limits: Limits, solve: Solve) -> bool | None:
     """Whether some row meets these demands; None if the limits came first. The first row found is enough."""
     loose = replace(limits, solutions=1, absolute_gap=1e300)
-    status = solve(_kept(problem, demands), loose).status
+    status = solve(kept(problem, demands), loose).status
     return {"infeasible": False, "unknown": None}.get(status, True)
 
 
@@ -116,7 +116,7 @@ def _reasons(problem: Problem, demands: frozenset[int], limits: Limits, solve: S
     everything = frozenset(range(len(problem.schema.constraints) + _thresholds(problem)))
     found = []
     for demand in sorted(demands):
-        result = solve(_kept(problem, everything - {demand}), limits)
+        result = solve(kept(problem, everything - {demand}), limits)
         without = result.solutions[0].objective if result.solutions else None
         if demand < len(problem.schema.constraints):
             constraint = problem.schema.constraints[demand]
