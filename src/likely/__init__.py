@@ -3,11 +3,12 @@
 import likely
 
 schema = likely.Schema.infer(X, immutable=["sex"], increasing=["age"])
-form = likely.predictor.read(model, schema)
+explainer = likely.Explainer(model, schema).fit(X, y)
+explainer.explain(row)
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from likely.errors import LikelyError, LikelyWarning
 from likely.schema import (
@@ -36,12 +37,20 @@ from likely.schema import (
     was,
 )
 
+if TYPE_CHECKING:
+    from likely.explain import AtLeast, AtLeastFactual, Counterfactual, Explainer, Explanation, Quantile, Weight, verify
+
 __all__ = [
     "AllowedValues",
+    "AtLeast",
+    "AtLeastFactual",
     "Binary",
     "Categorical",
     "Continuous",
+    "Counterfactual",
     "Decreasing",
+    "Explainer",
+    "Explanation",
     "Forbid",
     "Immutable",
     "Implies",
@@ -53,8 +62,10 @@ __all__ = [
     "MaxChanges",
     "Mixed",
     "Ordinal",
+    "Quantile",
     "Range",
     "Schema",
+    "Weight",
     "at_least",
     "at_most",
     "changes",
@@ -62,21 +73,27 @@ __all__ = [
     "datasets",
     "decreases",
     "equals",
+    "explain",
     "increases",
     "predictor",
     "problem",
     "search",
     "show",
+    "verify",
     "was",
 ]
 
-_ROOMS = ("circuit", "datasets", "predictor", "problem", "search", "show")
+_ROOMS = ("circuit", "datasets", "explain", "predictor", "problem", "search", "show")
+#: names of `likely.explain` that stand here too
+_FACE = ("AtLeast", "AtLeastFactual", "Counterfactual", "Explainer", "Explanation", "Quantile", "Weight", "verify")
 
 
 def __getattr__(name: str) -> Any:
     """Rooms are imported when they are first used, and the version is looked up when it is asked for."""
     if name in _ROOMS:
         return import_module(f"likely.{name}")
+    if name in _FACE:
+        return getattr(import_module("likely.explain"), name)
     if name == "__version__":
         from importlib.metadata import version
 

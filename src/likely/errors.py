@@ -7,6 +7,7 @@
     │   └── UnsupportedModelError (TypeError)   a model, layer or transformer without a reader
     ├── CircuitError (ValueError)         a circuit that is not one, or data it cannot be learned from
     ├── ProblemError (ValueError)         a question to an engine that makes no sense
+    ├── ExplainerError (ValueError)       an explainer that is not fitted, or a file that is none
     ├── DatasetError (ValueError)         a data set that is not there, or a file that is not it
     └── MissingExtraError (ImportError)   an optional package that is not installed
 
@@ -49,6 +50,10 @@ class CircuitError(LikelyError, ValueError):
 
 class ProblemError(LikelyError, ValueError):
     """A question to an engine that makes no sense."""
+
+
+class ExplainerError(LikelyError, ValueError):
+    """An explainer that is not fitted, an answer that is not there, or a file that holds neither."""
 
 
 class DatasetError(LikelyError, ValueError):

@@ -148,16 +148,19 @@ def cells_of(problem: Problem) -> list[FeatureCells]:
     return [feature_cells(feature, cost, float(factual), own) for feature, cost, factual, own in parts]
 
 
-def cell_keys(problem: Problem, rows: np.ndarray) -> list[tuple[int, ...]]:
-    """The atom or cell of each value of each row."""
-    keys = np.full(rows.shape, -1)
+def cell_keys(problem: Problem, rows: np.ndarray) -> list[tuple[float, ...]]:
+    """The cell of each real, and every other value as it is."""
+    keys = np.full(rows.shape, -1.0)
     for j, own in enumerate(cells_of(problem)):
+        if own.grid or not len(own.low):
+            keys[:, j] = rows[:, j]
+            continue
         for k, atom in enumerate(own.atom):
             keys[rows[:, j] == atom, j] = k
         for c, (low, high) in enumerate(zip(own.low, own.high, strict=True)):
             keys[(low <= rows[:, j]) & (rows[:, j] <= high), j] = len(own.atom) + c
-    assert (keys >= 0).all(), "a value of the feature lies in no cell"
-    return [tuple(int(k) for k in key) for key in keys]
+        assert (keys[:, j] >= 0).all(), "a value of the feature lies in no cell"
+    return [tuple(key) for key in keys.tolist()]
 
 
 def changed_keys(problem: Problem, rows: np.ndarray) -> list[tuple[int, ...]]:

@@ -9,7 +9,7 @@ import likely
 from likely.circuit import conditional
 from likely.errors import ProblemError
 from likely.problem import Plausibility, Problem, not_class, to_class
-from likely.search import solve
+from likely.search import likeliest, solve, why
 from tests.search.test_solve import all_rows, circuit_of, network_of, schema_of
 
 
@@ -50,14 +50,20 @@ def test_of_a_class_that_never_occurs_nothing_is_likely() -> None:
     assert solve(Problem(schema, refused, form, not_class(form, "no"), own)).status == "infeasible"
 
 
-def test_what_is_given_is_a_feature_that_may_not_change_or_the_class() -> None:
+def test_what_is_given_is_a_feature_or_the_class() -> None:
     rng = np.random.default_rng(0)
-    schema, form = fixed_schema(), network_of(rng)
-    circuit = circuit_of(rng, schema)
+    circuit = circuit_of(rng, fixed_schema())
     with pytest.raises(ProblemError, match=r"What likelihood is given must be a feature or the target of the circuit; got 'z'\."):
         Plausibility(circuit, given=("z",))
-    with pytest.raises(
-        ProblemError, match=r"'n', which likelihood is given, must be immutable; .* Hint: add Immutable\('n'\)"
-    ) as caught:
-        Problem(schema, all_rows()[0], form, to_class(form, "no"), Plausibility(circuit, given=("n",)))
-    assert caught.value.feature == "n"
+
+
+def test_why_with_what_is_given() -> None:
+    """Without the rule that keeps it, what was given still counts as it was."""
+    rng = np.random.default_rng(4)
+    schema, form = fixed_schema(), network_of(rng)
+    circuit = circuit_of(rng, schema)
+    factual = all_rows()[0]
+    label = "no" if form.predict(factual[None])[0] == "yes" else "yes"
+    problem = Problem(schema, factual, form, to_class(form, label), Plausibility(circuit, least=5.0, given=("c",)))
+    (reason,) = why(problem).reasons
+    assert reason.reachable == likeliest(problem)

@@ -1,6 +1,7 @@
 #include "search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -451,17 +452,19 @@ bool Search::test(const std::vector<double>& row, std::uint32_t alternative) {
   return true;
 }
 
-// The cells of a row; or only which features are changed.
+// Two values are the same to a list of answers if these are: atoms and the numbers of a grid by themselves, reals by cell.
+std::uint64_t Search::place(const Feature& f, double v) {
+  if (const std::int32_t k = f.atom_of(v); k >= 0) return static_cast<std::uint64_t>(k);
+  if (f.grid > 0) return ~std::bit_cast<std::uint64_t>(v);
+  return f.atom.size() + static_cast<std::uint64_t>(f.cell_of(v));
+}
+
+// What tells a row from others in a list of answers; or only which features are changed.
 std::vector<std::uint64_t> Search::key(const std::vector<double>& row) const {
   std::vector<std::uint64_t> found;
   for (std::size_t j = 0; j < row.size(); ++j) {
     const Feature& f = domain_.features[j];
-    if (limits_.other_features) {
-      found.push_back(row[j] != f.factual);
-    } else {
-      const std::int32_t k = f.atom_of(row[j]);
-      found.push_back(static_cast<std::uint64_t>(k >= 0 ? k : static_cast<std::int32_t>(f.atom.size()) + f.cell_of(row[j])));
-    }
+    found.push_back(limits_.other_features ? row[j] != f.factual : place(f, row[j]));
   }
   return found;
 }
@@ -628,18 +631,17 @@ bool Search::closed(const Box& box) const {
   return true;
 }
 
-// Whether all rows of a box are one kind of answer (in the same cells, or changing the same features), and such an answer
-// is known that is no dearer.
+// Whether all rows of a box are one answer to a list (or change the same features), and one is known that is no dearer.
 bool Search::covered(const Box& box, double bound) const {
   std::vector<std::uint64_t> own;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     const Range& range = box.range[j];
     if (!limits_.other_features) {
-      if (!box.single_cell(domain_, j)) return false;
-      std::size_t place = f.atom.size() + static_cast<std::size_t>(std::max(range.first, 0));
-      if (range.empty()) box.each_atom(f, [&](std::size_t k) { place = k; });
-      own.push_back(place);
+      if (f.grid > 0 ? !box.single(domain_, j) : !box.single_cell(domain_, j)) return false;
+      double value = range.low;
+      if (range.empty()) box.each_atom(f, [&](std::size_t k) { value = f.atom[k]; });
+      own.push_back(place(f, value));
       continue;
     }
     const std::int32_t atom = f.atom_of(f.factual), cell = atom >= 0 ? -1 : f.cell_of(f.factual);

@@ -31,7 +31,7 @@ struct Limits {
   double seconds;
   std::uint64_t boxes;
   double absolute_gap, relative_gap;
-  std::size_t solutions;           // how many of the cheapest, each in other cells
+  std::size_t solutions;           // how many of the cheapest that differ
   bool other_features;             // each with another set of changed features
   double within;                   // and none dearer than the best by more than this share of it
 };
@@ -122,6 +122,7 @@ class Search {
   double cutoff() const;
   void keep(Solution solution);
   bool covered(const Box& box, double bound) const;
+  static std::uint64_t place(const Feature& f, double v);
   std::vector<std::uint64_t> key(const std::vector<double>& row) const;
   Moment moment() const;
   double seconds() const;

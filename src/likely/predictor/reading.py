@@ -48,7 +48,7 @@ def read(
     on random rows of the schema, and refused if they differ.
     """
     if isinstance(model, (str, Path)):
-        model = load(Path(model))
+        model = load_file(Path(model))
     if not isinstance(schema, Schema):
         raise PredictorError("A schema", "be a likely.Schema", type(schema).__name__, "use Schema.infer(X)")
     reader = reader_of(model)
@@ -66,7 +66,7 @@ def _with_link(form: Form, link: Link | str | None, classes: Sequence[Any] | Non
     return replace(form, link=link, classes=labels if link.classifies or classes is not None else ())
 
 
-def load(path: Path) -> Any:
+def load_file(path: Path) -> Any:
     """The model in a file, by the ending of its name."""
     if not path.is_file():
         raise PredictorError("A model file", "exist", str(path), "check the path")

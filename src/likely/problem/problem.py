@@ -11,7 +11,7 @@ from likely.circuit import Circuit, log_likelihood
 from likely.errors import ProblemError
 from likely.predictor import Form
 from likely.problem.goal import Goal
-from likely.schema import Immutable, Schema
+from likely.schema import Schema
 from likely.schema.values import Name, Numbers
 
 
@@ -20,8 +20,9 @@ class Plausibility:
     """How likely an answer must be: log p >= `least`, and - `weight` * log p in the objective.
 
     p is the circuit's density of the row together with its new class, where the circuit has one. It is conditional on
-    what is `given`, by name: features that may not change, as the factual has them; the circuit's target, as the answer
-    has it. With `approximate`, sums of the circuit are maxima, as in the paper's programme.
+    what is `given`, by name: features that may not change, as the factual has them (if one may, p is the row's density over
+    the density of what is given); the circuit's target, as the answer has it. With `approximate`, sums of the circuit are
+    maxima, as in the paper's programme.
     """
 
     circuit: Circuit
@@ -80,11 +81,6 @@ class Problem:
                     f"The factual's {feature.name!r}", f"lie within {feature.describe()}", feature.show(number),
                     "use schema.widened(factual)", feature=feature.name,
                 )  # fmt: skip
-        fixed = {own.feature for own in self.schema.constraints if isinstance(own, Immutable)}
-        for name in self.plausibility.given if self.plausibility is not None else ():
-            if name in self.schema.names and name not in fixed:
-                what, hint = f"{name!r}, which likelihood is given,", f"add Immutable({name!r}) to the schema"
-                raise ProblemError(what, "be immutable", "a feature that may change", hint, feature=name)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,205 @@
+"""`Audit`: many explanations as numbers: how many are proved, what the answers cost, and what they ask people to change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from likely.errors import ExplainerError
+from likely.explain.counterfactual import Counterfactual
+from likely.explain.explanation import Explanation
+from likely.explain.words import shown
+from likely.schema.values import show_value
+
+#: More different values than this are gathered into quarters.
+_MOST_GROUPS = 12
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number of many rows: its median, and between what the middle half of the rows lies."""
+
+    lower: float
+    median: float
+    upper: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.4g} ({self.lower:.4g} to {self.upper:.4g})"
+
+
+@dataclass(frozen=True)
+class Use:
+    """How often the best answers change a feature: upwards, downwards (where values have an order), and to what most often."""
+
+    feature: str
+    count: int
+    up: int
+    down: int
+    to: str
+    to_count: int
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """What many explanations say together; numbers are those of the best answer of each row that has one."""
+
+    rows: int
+    #: status -> how many rows have it
+    statuses: Mapping[str, int]
+    #: All answers, not the best alone, and how many of them keep every rule, tested again.
+    answers: int
+    keeping: int
+    cost: Spread | None
+    changes: Spread | None
+    percentile: Spread | None
+    features: tuple[Use, ...]
+    groups: tuple[tuple[str, Audit], ...] = ()
+
+    @property
+    def answered(self) -> int:
+        """How many rows have an answer."""
+        return self.rows - sum(self.statuses.get(name, 0) for name in ("infeasible", "unknown", "disputed"))
+
+    @property
+    def certified(self) -> int:
+        """Of how many rows it is proved that nothing better exists, or nothing at all."""
+        return self.statuses.get("optimal", 0) + self.statuses.get("infeasible", 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        data = {key: value for key, value in asdict(self).items() if key != "groups"}
+        more = {"answered": self.answered, "certified": self.certified}
+        return {**data, **more, "groups": {name: own.to_dict() for name, own in self.groups}}
+
+    def __repr__(self) -> str:
+        lines = [f"{name:<{20}}{value}" for name, value in summary(self)]
+        if self.features:
+            head = ["feature", "changed", "up", "down", "most often to"]
+            lines += ["", *_columns([head, *(_use_cells(own, self.answered) for own in self.features)])]
+        if self.groups:
+            lines += ["", *_columns([GROUP_HEAD, *(group_cells(name, own) for name, own in self.groups)])]
+        return "\n".join(lines)
+
+
+GROUP_HEAD = ["group", "rows", "certified", "no answer", "cost", "changes", "likelier than"]
+
+
+def summary(audit: Audit) -> list[tuple[str, str]]:
+    """The numbers of an audit, named, for people."""
+    found = [
+        ("rows", f"{audit.rows:,}"),
+        ("certified", f"{share(audit.certified, audit.rows)} (proved: nothing better exists, or nothing at all)"),
+        ("with an answer", share(audit.answered, audit.rows)),
+        ("every rule kept", f"{audit.keeping:,} of {audit.answers:,} answers"),
+    ]
+    if audit.cost and audit.changes:
+        found += [("cost", f"{audit.cost}"), ("features changed", f"{audit.changes}")]
+    if audit.percentile:
+        found.append(("likelier than", f"{audit.percentile} % of the training rows"))
+    others = {name: count for name, count in audit.statuses.items() if name != "optimal" and count}
+    return [*found, ("not optimal", ", ".join(f"{count:,} {name}" for name, count in others.items()) or "none")]
+
+
+def group_cells(name: str, audit: Audit) -> list[str]:
+    """One group, in the order of `GROUP_HEAD`."""
+    numbers = [f"{own.median:.4g}" if own else "" for own in (audit.cost, audit.changes)]
+    likelier = f"{audit.percentile.median:.0f}%" if audit.percentile else ""
+    none = audit.rows - audit.answered
+    return [name, f"{audit.rows:,}", share(audit.certified, audit.rows), share(none, audit.rows), *numbers, likelier]
+
+
+def share(part: int, whole: int) -> str:
+    """A part as percent."""
+    return f"{100 * part / whole:.1f}%" if whole else "-"
+
+
+def _use_cells(use: Use, rows: int) -> list[str]:
+    most = f"{use.to} ({use.to_count:,})"
+    return [use.feature, share(use.count, rows), f"{use.up:,}" if use.up else "", f"{use.down:,}" if use.down else "", most]
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def audit(explanations: Iterable[Explanation], groups: Sequence[Any] | None = None) -> Audit:
+    """What explanations say together; `groups` has a value per explanation, by which they are told apart too."""
+    found = list(explanations)
+    whole = _audited(found)
+    if groups is None:
+        return whole
+    if len(groups) != len(found):
+        raise ExplainerError("The groups of an audit", "be one per explanation", f"{len(groups)} for {len(found)}", "check both")
+    names = group_names(groups)
+    parts = tuple((name, _audited([own for own, of in zip(found, names, strict=True) if of == name])) for name in _order(names))
+    return Audit(**{**vars(whole), "groups": parts})
+
+
+def _audited(found: Sequence[Explanation]) -> Audit:
+    best = [own.best for own in found if own]
+    every = [answer for own in found for answer in own.counterfactuals]
+    return Audit(
+        rows=len(found),
+        statuses=dict(Counter(own.status for own in found).most_common()),
+        answers=len(every),
+        keeping=sum(_keeps(answer) for answer in every),
+        cost=_spread([own.cost for own in best]),
+        changes=_spread([own.number_of_changes for own in best]),
+        percentile=_spread([own.percentile for own in best if own.percentile is not None]),
+        features=_uses(best),
+    )
+
+
+def _keeps(answer: Counterfactual) -> bool:
+    return not answer.query.schema.violations(list(answer.query.values), list(answer.values))
+
+
+def _spread(numbers: Sequence[float]) -> Spread | None:
+    return Spread(*(float(number) for number in np.quantile(numbers, (0.25, 0.5, 0.75)))) if len(numbers) else None
+
+
+def _uses(best: Sequence[Counterfactual]) -> tuple[Use, ...]:
+    """The features that change, the most frequent first."""
+    moves: dict[str, list[tuple[float, str]]] = {}
+    for answer in best:
+        features = answer.query.schema.features
+        for feature, before, after in zip(features, answer.query.factual, answer.numbers, strict=True):
+            if feature.name in answer.changes:
+                way = float(np.sign(after - before)) if feature.ordered else 0.0
+                moves.setdefault(str(feature.name), []).append((way, shown(feature, float(after))))
+    found = []
+    for name, own in moves.items():
+        (to, count), *_ = Counter(after for _, after in own).most_common(1)
+        found.append(Use(name, len(own), sum(way > 0 for way, _ in own), sum(way < 0 for way, _ in own), to, count))
+    return tuple(sorted(found, key=lambda use: -use.count))
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+
+def group_names(values: Sequence[Any]) -> list[str]:
+    """A name per value: the value itself, or the quarter that a number lies in where there are many."""
+    column = pd.Series(list(values), dtype=object).infer_objects()
+    if column.nunique() > _MOST_GROUPS and pd.api.types.is_numeric_dtype(column.dtype):
+        quarters = pd.qcut(column, 4, duplicates="drop")
+        ends = {own: f"{column[quarters == own].min():g} to {column[quarters == own].max():g}" for own in quarters.cat.categories}
+        return [ends[own] if own in ends else "missing" for own in quarters]
+    return ["missing" if pd.isna(value) else show_value(value).strip("'") for value in column.tolist()]
+
+
+def _order(names: Sequence[str]) -> list[str]:
+    """Every name once, those that start with a number by it."""
+
+    def key(name: str) -> tuple[int, float, str]:
+        try:
+            return 0, float(name.split(" to ", maxsplit=1)[0]), name
+        except ValueError:
+            return 1, 0.0, name
+
+    return sorted(set(names), key=key)

@@ -1,0 +1,81 @@
+"""`Fitted`: everything that an explainer knows after `fit`, as a value that threads may share."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+
+import numpy as np
+
+from likely.circuit import Circuit, log_likelihood
+from likely.errors import CircuitError
+from likely.explain.explanation import Evidence
+from likely.explain.model import OwnModel, fingerprint
+from likely.explain.query import Query
+from likely.explain.training import Training
+from likely.predictor import Form
+from likely.problem import Plausibility
+from likely.schema import Feature, Schema
+from likely.schema.values import Name, Numbers, Value
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The model, the schema, the circuit and what is kept of the training rows."""
+
+    schema: Schema
+    own: OwnModel
+    circuit: Circuit
+    training: Training
+
+    @property
+    def form(self) -> Form:
+        """What the model computes."""
+        return self.own.form
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """With what explanations are made."""
+        packages = {name: version(name) for name in ("likely", "numpy", "pandas")}
+        versions = {**packages, "python": platform.python_version()}
+        return Evidence(self.own.fingerprint, fingerprint(self.circuit.to_dict()), versions)
+
+    def log_likelihoods(self, query: Query, rows: Numbers, label: Value) -> Numbers:
+        """The log-likelihood of each row with a class, given what the query says."""
+        return log_likelihoods(self.circuit, query.given, query.factual, rows, label)
+
+
+def log_likelihoods(circuit: Circuit, given: tuple[Name, ...], factual: Numbers, rows: Numbers, label: Value) -> Numbers:
+    """log p(row, class | what is given) of each row."""
+    target = np.nan if circuit.target is None else circuit.target.number(label)
+    whole = rows if circuit.target is None else np.column_stack([rows, np.full(len(rows), target)])
+    return log_likelihood(circuit, whole) - Plausibility(circuit, given=given).log_given(factual, target)
+
+
+def refuse_misfit(circuit: Circuit, schema: Schema, form: Form) -> None:
+    """Refuse a circuit over other features than the schema's, or of other classes than the model's."""
+    if circuit.names[: len(circuit.features)] != schema.names:
+        got = ", ".join(repr(feature.name) for feature in circuit.features)
+        raise CircuitError(
+            "A circuit", "have the schema's features, in order", got, "learn it with likely.circuit.learn(X, y, schema)"
+        )
+    for own, feature in zip(circuit.features, schema.features, strict=True):
+        if _coding(own) != _coding(feature):
+            raise CircuitError(
+                f"Feature {feature.name!r} of a circuit", f"be {feature.kind} with the schema's values ({feature.describe()})",
+                f"{own.kind}: {own.describe()}", "learn it with likely.circuit.learn(X, y, schema)", feature=feature.name,
+            )  # fmt: skip
+    known = () if circuit.target is None else circuit.target.atoms
+    for label in form.classes if circuit.target is not None else ():
+        if label not in known:
+            raise CircuitError(
+                "The classes of a circuit", "be those of the model", f"{list(known)}, without {label!r}",
+                "give classes=[...] to name the model's as y does, or learn the circuit with the model's labels",
+            )  # fmt: skip
+
+
+def _coding(feature: Feature) -> tuple[bool, tuple[Value, ...]]:
+    """What decides how values become doubles: discrete values and codes by their places, numbers as they are."""
+    return feature.numeric, feature.atoms

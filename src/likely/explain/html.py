@@ -1,0 +1,37 @@
+"""Answers side by side, for a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from likely.explain import words
+
+if TYPE_CHECKING:
+    from likely.explain.explanation import Explanation
+
+_CELL = "text-align:left;padding:4px 12px"
+_LINE = "border-top:1px solid currentColor"
+
+
+def _row(cells: list[str], *, tag: str = "td", style: str = "") -> str:
+    made = "".join(f"<{tag} style='{_CELL};{style}'>{escape(cell)}</{tag}>" for cell in cells)
+    return f"<tr>{made}</tr>"
+
+
+def as_html(explanation: Explanation) -> str:
+    """A table without scripts and without anything from elsewhere, in the page's own colours."""
+    top = f"<p><b>{escape(words.goal(explanation))}</b><br>{escape(words.claim(explanation))}</p>"
+    answers = explanation.counterfactuals
+    if not answers:
+        return f"<div>{top}</div>"
+    head = ["", "now", *([f"answer {i + 1}" for i in range(len(answers))] if len(answers) > 1 else ["answer"])]
+    body = "".join(_row([name, before, *after]) for name, before, after in words.cells(explanation))
+    measures = words.measures(explanation)
+    foot = "".join(
+        _row([name, before, *after], style=f"opacity:0.8;{_LINE if i == 0 else ''}")
+        for i, (name, before, after) in enumerate(measures)
+    )
+    table = f"<table><thead>{_row(head, tag='th')}</thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table>"
+    said = "".join(f"<li>{escape(own.sentence)}</li>" for own in answers)
+    return f"<div>{top}{table}<ol>{said}</ol></div>"

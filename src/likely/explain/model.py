@@ -1,0 +1,96 @@
+"""The user's own model, and how to ask it: the last word on what a row's class is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likely.errors import LikelyError, PredictorError
+from likely.predictor import Form, read
+from likely.predictor.reading import feed, load_file
+from likely.predictor.registry import reader_of
+from likely.predictor.tables import as_fitted
+from likely.schema import Schema
+from likely.schema.values import Numbers, Value, plain
+
+
+@dataclass(frozen=True, eq=False)
+class OwnModel:
+    """A model as its owner calls it, beside the form that the engines search."""
+
+    model: Any
+    form: Form
+    schema: Schema
+    encoder: Any = None
+
+    def labels(self, rows: Numbers) -> list[Value]:
+        """The class of each row by the model's own `predict`, or by its own scores where it has none (torch, ONNX)."""
+        if not len(rows):
+            return []
+        own = getattr(self.model, "classes_", None)
+        if own is not None and hasattr(self.model, "predict"):
+            names = [plain(label) for label in own]
+            said = np.asarray(self._asked(self.model.predict, rows)).reshape(len(rows))
+            return [self.form.classes[names.index(plain(label))] for label in said]
+        numbers = self.form.link.decide(self._scores(rows))
+        return [self.form.classes[k] for k in numbers]
+
+    def probabilities(self, rows: Numbers) -> Numbers | None:
+        """The probability of each class by the model itself; None if it gives none."""
+        if hasattr(self.model, "classes_"):
+            if not hasattr(self.model, "predict_proba"):
+                return None
+            return np.asarray(self._asked(self.model.predict_proba, rows), dtype=np.float64)
+        return self.form.link.probabilities(self._scores(rows)) if self.form.link.has_probabilities else None
+
+    def _scores(self, rows: Numbers) -> Numbers:
+        score = reader_of(self.model).score
+        found = np.asarray(score(self.model, feed(self.schema, rows, self.encoder)), dtype=np.float64)
+        return found.reshape(len(rows), -1)
+
+    def _asked(self, method: Any, rows: Numbers) -> Any:
+        table = feed(self.schema, rows, self.encoder)
+        try:
+            return method(as_fitted(self.model, table) if self.encoder is None else table)
+        except LikelyError:
+            raise
+        except Exception as error:
+            got = f"{type(error).__name__}: {str(error).rstrip('.')}"
+            raise PredictorError(
+                f"A {type(self.model).__name__}", "predict rows of the schema", got,
+                "give the schema the columns, dtypes and values of the table that the model was trained on",
+            ) from error  # fmt: skip
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that tells whether another model computes the same: a hash of its form."""
+        return fingerprint(self.form.to_dict())
+
+
+def own_model(model: Any, schema: Schema, *, encoder: Any = None, classes: Sequence[Any] | None = None) -> OwnModel:
+    """A classifier, or the file of one, read; refuses a regressor and a model that knows one class only."""
+    found = load_file(Path(model)) if isinstance(model, (str, Path)) else model
+    form = read(found, schema, encoder=encoder, classes=classes)
+    if not form.link.classifies:
+        raise PredictorError(
+            f"A model to explain ({type(found).__name__})", "tell classes apart", "a regressor",
+            "ask likely.search.solve with the goal likely.problem.between(form, low, high)",
+        )  # fmt: skip
+    if len(form.classes) < 2:
+        raise PredictorError(
+            f"A model to explain ({type(found).__name__})", "have at least two classes", list(form.classes),
+            "train it on rows of both classes",
+        )  # fmt: skip
+    return OwnModel(found, form, schema, encoder)
+
+
+def fingerprint(data: Any) -> str:
+    """A hash of plain data."""
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

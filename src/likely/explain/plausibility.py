@@ -1,0 +1,123 @@
+"""How likely an answer must be, by name: the paper's variants.
+
+| say                  | an answer                                             | the paper's name |
+| -------------------- | ----------------------------------------------------- | ---------------- |
+| `Quantile(0.5)`      | is as likely as half of the training rows             | median           |
+| `Quantile(0.25)`     | is as likely as a quarter of them                     | quartile         |
+| `AtLeastFactual()`   | is as likely as the row it explains                   | sample           |
+| `AtLeast(-12.0)`     | has this log-likelihood                               |                  |
+| `Weight(0.1)`        | may be any, but 0.1 of its log-likelihood is a rebate | optimize         |
+| `None`               | may be any                                            | MIO              |
+
+The training rows are those `of` the class that the answer has ("class"), or all of them ("all"). Likelihood is that of
+the row together with its class, unless it is `given` something: "class", "immutable" (the features that may not change),
+or both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from likely.errors import ProblemError
+
+Of: TypeAlias = Literal["class", "all"]
+#: What a likelihood may be given, in the order in which it is kept.
+GIVEN = ("class", "immutable")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What every variant has: the rows it compares with, and what the likelihood is given."""
+
+    kind: ClassVar[str]
+    of: Of = field(default="class", kw_only=True)
+    given: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.of not in ("class", "all"):
+            raise ProblemError("The rows to compare with", "be of='class' or of='all'", repr(self.of), "leave it out for 'class'")
+        said: Any = self.given
+        given = (said,) if isinstance(said, str) else tuple(said)
+        unknown = [word for word in given if word not in GIVEN]
+        if unknown:
+            raise ProblemError("What likelihood is given", "be 'class' or 'immutable'", repr(unknown[0]), "leave it out")
+        object.__setattr__(self, "given", tuple(word for word in GIVEN if word in given))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `variant_from_dict` reads back."""
+        found: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {"kind": self.kind, **found, "given": list(self.given)}
+
+
+@dataclass(frozen=True)
+class Quantile(Variant):
+    """As likely as this share of the training rows: 0.5 is the median."""
+
+    kind: ClassVar[str] = "quantile"
+    q: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.q, bool) or not isinstance(self.q, (int, float)) or not 0 <= self.q <= 1:
+            raise ProblemError("A quantile", "be a share between 0 and 1", repr(self.q), "0.5 is the median")
+
+
+@dataclass(frozen=True)
+class AtLeastFactual(Variant):
+    """As likely as the row that is explained, with the class that it has."""
+
+    kind: ClassVar[str] = "at_least_factual"
+
+
+@dataclass(frozen=True)
+class AtLeast(Variant):
+    """At least this log-likelihood (natural logarithm)."""
+
+    kind: ClassVar[str] = "at_least"
+    log_likelihood: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.log_likelihood, (int, float)) or not self.log_likelihood < math.inf:
+            raise ProblemError("A least log-likelihood", "be a number", repr(self.log_likelihood), "write AtLeast(-12.0)")
+
+
+@dataclass(frozen=True)
+class Weight(Variant):
+    """Any row; what is minimised is cost - weight * log-likelihood."""
+
+    kind: ClassVar[str] = "weight"
+    weight: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_weight(self.weight)
+
+
+def check_weight(weight: Any) -> float:
+    """A weight of likelihood as a number; refuses what is none."""
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
+        raise ProblemError("The weight of likelihood", "be a number of at least 0", repr(weight), "0.1 is the paper's")
+    return float(weight)
+
+
+VARIANTS: dict[str, type[Variant]] = {own.kind: own for own in (Quantile, AtLeastFactual, AtLeast, Weight)}
+
+
+def check_variant(plausibility: Any) -> Variant | None:
+    """A variant or None; refuses anything else."""
+    if plausibility is None or isinstance(plausibility, Variant):
+        return plausibility
+    names = ", ".join(own.__name__ for own in VARIANTS.values())
+    raise ProblemError("plausibility", f"be one of {names}, or None", repr(plausibility), "write Quantile(0.5)")
+
+
+def variant_from_dict(data: Mapping[str, Any] | None) -> Variant | None:
+    """The variant that `to_dict` described."""
+    if data is None:
+        return None
+    found = dict(data)
+    return VARIANTS[found.pop("kind")](**{**found, "given": tuple(found["given"])})

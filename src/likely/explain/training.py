@@ -1,0 +1,128 @@
+"""What an explainer keeps of the rows it was fitted on: how likely they are, and a few of them to start searches from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely.circuit import Circuit, log_likelihood
+from likely.errors import ProblemError
+from likely.explain.plausibility import GIVEN
+from likely.schema import Immutable, Schema
+from likely.schema.values import Name, Numbers
+
+#: How many rows of each class are kept to start searches from.
+STARTS = 200
+#: The number of a row's class where the model does not know that class.
+STRANGE = -1
+
+
+def slack(log: float) -> float:
+    """By how much a log-likelihood that is computed twice may differ: equal rows must count as equally likely."""
+    return 1e-9 * (1 + abs(log)) if abs(log) < np.inf else 0.0
+
+
+def given_names(given: Sequence[str], schema: Schema, circuit: Circuit) -> tuple[Name, ...]:
+    """What "class" and "immutable" stand for: names of the circuit's variables."""
+    names: list[Name] = []
+    if "immutable" in given:
+        names += [own.feature for own in schema.constraints if isinstance(own, Immutable)]
+    if "class" in given:
+        if circuit.target is None:
+            raise ProblemError(
+                "A likelihood given the class", "be that of a circuit with a target", "one without", "learn it with y"
+            )
+        names.append(circuit.target.name)
+    return tuple(names)
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The log-likelihoods of the training rows, per density and class, in order; and rows to start from, per class."""
+
+    #: (what the likelihood is given, number of the class) -> sorted log-likelihoods
+    logs: Mapping[tuple[tuple[str, ...], int], Numbers]
+    #: number of the class -> encoded rows that the model decides for it
+    starts: Mapping[int, Numbers]
+    _all: dict[tuple[str, ...], Numbers] = field(default_factory=dict, repr=False)
+
+    def logs_of(self, given: tuple[str, ...], number: int | None) -> Numbers:
+        """The sorted log-likelihoods of the rows of a class, or of all rows (None)."""
+        if number is not None:
+            return self.logs.get((given, number), np.empty(0))
+        if given not in self._all:
+            self._all[given] = np.sort(np.concatenate([logs for (own, _), logs in self.logs.items() if own == given]))
+        return self._all[given]
+
+    def quantile(self, q: float, given: tuple[str, ...], number: int | None) -> float:
+        """The log-likelihood that the share `q` of these rows is at most."""
+        logs = self.logs_of(given, number)
+        if not len(logs):
+            raise ProblemError(
+                "A quantile of the rows of a class", "have rows of that class in training", "none", "use Quantile(q, of='all')"
+            )
+        return float(np.quantile(logs, q))
+
+    def percentile(self, log: float, given: tuple[str, ...], number: int | None) -> float | None:
+        """How many percent of these rows are no likelier; None if there are no such rows."""
+        logs = self.logs_of(given, number)
+        return 100.0 * float(np.searchsorted(logs, log + slack(log), side="right")) / len(logs) if len(logs) else None
+
+    def to_arrays(self) -> dict[str, Numbers]:
+        """Everything as named arrays, for a file."""
+        logs = {f"logs {' '.join(given)}/{number}": own for (given, number), own in self.logs.items()}
+        return {**logs, **{f"starts/{number}": own for number, own in self.starts.items()}}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Numbers]) -> Training:
+        """What `to_arrays` wrote."""
+        logs, starts = {}, {}
+        for key, array in arrays.items():
+            what, number = key.rsplit("/", 1)
+            if what == "starts":
+                starts[int(number)] = array
+            else:
+                logs[(tuple(what.split()[1:]), int(number))] = array
+        return cls(logs, starts)
+
+
+def training_of(
+    circuit: Circuit, schema: Schema, rows: Numbers, classes: Numbers, numbers: NDArray[np.intp], decided: NDArray[np.intp]
+) -> Training:
+    """What to keep of encoded rows.
+
+    `classes` are those of the circuit's target (as doubles), `numbers` the same as the form counts them, and `decided` is
+    what the model says of each row.
+    """
+    whole = rows if circuit.target is None else np.column_stack([rows, classes])
+    words = GIVEN if circuit.target is not None else GIVEN[1:]
+    logs: dict[tuple[tuple[str, ...], int], Numbers] = {}
+    for given in (subset for size in range(len(words) + 1) for subset in combinations(words, size)):
+        found = _logs(circuit, whole, given_names(given, schema, circuit))
+        for number in np.unique(numbers):
+            logs[given, int(number)] = np.sort(found[numbers == number])
+    joint = _logs(circuit, whole, ())
+    complete = ~np.isnan(rows).any(axis=1)
+    starts = {int(k): _spread(rows, joint, complete & (decided == k)) for k in np.unique(decided)}
+    return Training(logs, starts)
+
+
+def _logs(circuit: Circuit, rows: Numbers, names: tuple[Name, ...]) -> Numbers:
+    """The log-likelihood of each row, given these of its values."""
+    found = log_likelihood(circuit, rows)
+    if not names:
+        return found
+    known = np.array([name in names for name in circuit.names])
+    given = log_likelihood(circuit, np.where(known, rows, np.nan))
+    return np.where(found > -np.inf, found - given, -np.inf)
+
+
+def _spread(rows: Numbers, logs: Numbers, wanted: NDArray[np.bool_]) -> Numbers:
+    """At most `STARTS` of the wanted rows, from the likeliest to the least likely."""
+    places = np.flatnonzero(wanted)
+    ranked = places[np.argsort(-logs[places], kind="stable")]
+    return rows[ranked[np.unique(np.linspace(0, len(ranked) - 1, min(STARTS, len(ranked))).round().astype(np.intp))]]

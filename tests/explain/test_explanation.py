@@ -1,0 +1,230 @@
+"""Explanations as values: there and back through JSON, tables, sentences, HTML; and claims that are checked again."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+import likely
+from likely.errors import ExplainerError, ProblemError
+from likely.explain import Verification
+from likely.explain.plausibility import variant_from_dict
+from likely.problem import Bounds, Limits
+from tests.explain.examples import circuit_of, explainer_of, model_of, pipeline, rejected, schema_of, table_of
+
+givens = st.sets(st.sampled_from(["class", "immutable"])).map(tuple)
+ofs = st.sampled_from(["class", "all"])
+variants = st.one_of(
+    st.none(),
+    st.builds(likely.Quantile, st.floats(0, 0.8), of=ofs, given=givens),
+    st.builds(likely.AtLeast, st.floats(-40, -20) | st.just(-math.inf), of=ofs, given=givens),
+    st.builds(likely.AtLeastFactual, of=ofs, given=givens),
+    st.builds(likely.Weight, st.floats(0, 1), of=ofs, given=givens),
+)
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(0, 100), variants, st.integers(1, 4), st.sets(st.sampled_from(["age", "income", "debt", "months", "housing"])),
+    st.booleans(),
+)  # fmt: skip
+def test_every_answer_holds_and_comes_back(i: int, variant: Any, k: int, locked: set[str], other: bool) -> None:
+    row = rejected().iloc[i]
+    limits = Limits(other_features=other, boxes=20_000, seconds=20)
+    answer = explainer_of().explain(row, k=k, plausibility=variant, locked=sorted(locked), limits=limits)
+    assert len(answer) <= k
+    frame = answer.to_frame()
+    assert (frame.dtypes == rejected().dtypes).all()
+    assert not len(frame) or (model_of().predict(frame) == "yes").all()
+    assert len(frame.drop_duplicates()) == len(frame)
+    for own in answer.counterfactuals:
+        assert not locked & set(own.changes)
+        assert set(own.changes) == {name for name in row.index if own.row[name] != row[name]}
+        assert own.changes == {name: (row[name], own.row[name]) for name in own.changes}
+        assert own.cost == pytest.approx(schema_of().cost(row, own.row))
+    again = likely.Explanation.from_json(answer.to_json())
+    assert again == answer
+    assert (again.boxes, again.seconds) == (answer.boxes, answer.seconds)
+    assert again.to_json() == answer.to_json()
+    assert str(again) == str(answer)
+    assert again._repr_html_() == answer._repr_html_()
+    pd.testing.assert_frame_equal(again.to_frame(), frame)
+    assert likely.verify(again, model_of(), circuit_of())
+
+
+@given(variants)
+def test_variants_come_back(variant: Any) -> None:
+    data = None if variant is None else variant.to_dict()
+    assert variant_from_dict(data) == variant
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: likely.Quantile(1.5), "A quantile must be a share between 0 and 1; got 1.5"),
+        (lambda: likely.Quantile(True), "A quantile must be a share between 0 and 1; got True"),
+        (lambda: likely.Quantile(0.5, of="some"), "The rows to compare with must be of='class' or of='all'; got 'some'"),
+        (lambda: likely.Quantile(0.5, given="age"), "What likelihood is given must be 'class' or 'immutable'; got 'age'"),
+        (lambda: likely.AtLeast(math.nan), "A least log-likelihood must be a number; got nan"),
+        (lambda: likely.Weight(-1), "The weight of likelihood must be a number of at least 0; got -1"),
+        (
+            lambda: explainer_of().explain(rejected().iloc[0], plausibility=0.5),
+            "plausibility must be one of Quantile, .*; got 0.5",
+        ),
+        (
+            lambda: explainer_of().explain(rejected().iloc[0], plausibility=likely.Weight(0.1), weight=0.2),
+            "The weight of likelihood must be given once; got .*weight=0.2. Hint: leave one out",
+        ),
+        (
+            lambda: explainer_of().front(rejected().iloc[0], by="age"),
+            "A front must be by='likelihood' or by='changes'; got 'age'",
+        ),
+        (
+            lambda: explainer_of().front(rejected().iloc[0], plausibility=None),
+            "The plausibility of a front by likelihood must be a Quantile; got None",
+        ),
+    ],
+)
+def test_questions_that_make_no_sense(make: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        make()
+
+
+def test_a_class_without_rows() -> None:
+    X, y = table_of()
+    explainer = likely.Explainer(model_of(), schema_of(), circuit_of()).fit(X[y == "no"], y[y == "no"])
+    with pytest.raises(
+        ProblemError, match=r"must have rows of that class in training; got none. Hint: use Quantile\(q, of='all'\)"
+    ):
+        explainer.explain(rejected().iloc[0])
+    answer = explainer.explain(rejected().iloc[0], plausibility=None)
+    assert answer.best.percentile is None
+
+
+def test_a_circuit_without_classes() -> None:
+    X, y = table_of()
+    circuit = likely.circuit.learn(X, schema=schema_of(), nodes=20, progress=False).circuit
+    explainer = likely.Explainer(model_of(), schema_of(), circuit).fit(X, y)
+    answer = explainer.explain(rejected().iloc[0])
+    assert answer.best.percentile >= 50
+    assert likely.verify(answer, model_of(), circuit)
+    with pytest.raises(
+        ProblemError, match=r"A likelihood given the class must be that of a circuit with a target; got one without"
+    ):
+        explainer.explain(rejected().iloc[0], plausibility=likely.Quantile(0.5, given="class"))
+
+
+def test_the_sentence() -> None:
+    row = {"age": 30, "income": 1500.0, "debt": 900.0, "months": 48, "housing": "rent", "telephone": False}
+    answer = explainer_of().explain(row, plausibility=None, locked=["age", "income", "months", "housing"])
+    assert list(answer.best.changes) == ["debt"] if answer else answer.status == "infeasible"
+    answer = explainer_of().explain(row, plausibility=None, locked=["age", "income", "debt"])
+    assert answer.best.sentence.startswith("If months were ")
+    assert answer.best.sentence.endswith("the model would decide 'yes' instead of 'no'.")
+    assert str(answer.best) == answer.best.sentence
+
+
+def test_the_table() -> None:
+    answer = explainer_of().explain(rejected().iloc[0], k=2)
+    lines = str(answer).splitlines()
+    assert lines[0] == "'no' → 'yes'"
+    assert lines[1].startswith("The best 2 answers, proved: no other row has a lower cost than ")
+    assert lines[3].split() == ["now", "answer", "1", "answer", "2"]
+    assert lines[-1] == answer.best.sentence
+    shown = {line.split()[0] for line in lines[5 : 5 + len({name for own in answer.counterfactuals for name in own.changes})]}
+    assert shown == {name for own in answer.counterfactuals for name in own.changes}
+    assert len(answer.measures()) == 2
+    assert answer.measures()["cost"].tolist() == [own.cost for own in answer.counterfactuals]
+
+
+def test_names_are_escaped() -> None:
+    X = pd.DataFrame({"<script>": [0, 1, 2, 3, 4, 5, 6, 7]})
+    y = ["<b>no</b>"] * 4 + ["yes & more"] * 4
+    model = LogisticRegression().fit(X, y)
+    answer = likely.Explainer(model, progress=False).fit(X, y).explain(X.iloc[0], plausibility=None)
+    html = answer._repr_html_()
+    assert "<script>" not in html
+    assert "<b>no" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_json_that_is_none() -> None:
+    text = explainer_of().explain(rejected().iloc[0]).to_json()
+    data = json.loads(text)
+    with pytest.raises(ExplainerError, match=r"An explanation's text must be JSON"):
+        likely.Explanation.from_json("{")
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 1; got 2"):
+        likely.Explanation.from_dict({**data, "version": 2})
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 1; got list"):
+        likely.Explanation.from_json("[]")
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have all its parts and no others; got .*surprise"):
+        likely.Explanation.from_dict({**data, "surprise": 1})
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have all its parts and no others; got KeyError"):
+        likely.Explanation.from_dict({key: value for key, value in data.items() if key != "query"})
+    with pytest.raises(ExplainerError, match=r"A status must be one of optimal, .*; got 'certain'"):
+        likely.Explanation.from_dict({**data, "status": "certain"})
+
+
+# -- verify: every claim can fail --------------------------------------------------------------------------------------
+
+
+def changed(explanation: likely.Explanation, **parts: Any) -> likely.Explanation:
+    """The explanation with something else in its best answer."""
+    return replace(explanation, counterfactuals=(replace(explanation.best, **parts), *explanation.counterfactuals[1:]))
+
+
+def failing(explanation: likely.Explanation, model: Any = None, **settings: Any) -> set[str]:
+    found: Verification = likely.verify(explanation, model or model_of(), circuit_of(), **settings)
+    assert bool(found) == found.ok == (not found.failed)
+    assert ("FAILS" in str(found)) == (not found.ok)
+    assert found.to_dict()["ok"] == found.ok
+    return {check.claim for check in found.failed}
+
+
+def test_tampering_is_found() -> None:
+    answer = explainer_of().explain(rejected().iloc[0], k=2)
+    best = answer.best
+    assert failing(answer) == set()
+    assert "the cost is the schema's" in failing(changed(answer, cost=best.cost / 2))
+    assert failing(changed(answer, log_likelihood=best.log_likelihood + 1)) == {"it is as likely as claimed"}
+    assert failing(changed(answer, probability_after=0.9)) == {"its probability is the model's"}
+    assert "the model decides 'no'" in failing(changed(answer, label="no"))
+    assert "that is what was asked for" in failing(changed(answer, label="no"))
+    assert "the model decides 'yes'" in failing(changed(answer, values=answer.query.values))
+    wrong = tuple(not value if isinstance(value, bool) else value for value in best.values)
+    assert "every rule is kept" in failing(changed(answer, values=wrong))
+    off_step = tuple(value + 0.001 if isinstance(value, float) else value for value in best.values)
+    assert "the values are those of the features" in failing(changed(answer, values=off_step))
+    assert "the last answer's objective is the bound found" in failing(replace(answer, bounds=Bounds(99.0, 98.0)))
+    assert "the bounds are as close as was asked for" in failing(replace(answer, bounds=Bounds(answer.bounds.found, 0.0)))
+    assert "the best answer comes first" in failing(replace(answer, counterfactuals=answer.counterfactuals[::-1]))
+    assert "the answers differ" in failing(replace(answer, counterfactuals=(best, best)))
+    assert "it is as likely as was asked for" in failing(replace(answer, thresholds=(("yes", 0.0),)))
+    assert "the model decides 'maybe' for the row" in failing(replace(answer, query=replace(answer.query, label="maybe")))
+    evidence = replace(answer.evidence, circuit="another")
+    assert failing(replace(answer, evidence=evidence)) == {"the circuit is the one that was used"}
+
+
+def test_another_model_is_found() -> None:
+    X, y = table_of()
+    other = pipeline(LogisticRegression(C=1e-3)).fit(X, y)
+    assert "the model is the one that was explained" in failing(explainer_of().explain(rejected().iloc[0]), other)
+
+
+def test_what_is_not_checked_is_said() -> None:
+    answer = explainer_of().explain(rejected().iloc[0])
+    found = likely.verify(answer, model_of())
+    assert found.ok
+    assert {check.claim for check in found.checks if check.holds is None} == {
+        "nothing better exists",
+        "it is as likely as claimed",
+    }
+    assert "not checked: nothing better exists (the engine's proof)" in str(found)

@@ -1,0 +1,205 @@
+"""What happens when a model disagrees with its form, when several problems are one question, and when Ctrl-C comes."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likely
+from likely.errors import LikelyWarning, PredictorError
+from likely.explain import many
+from likely.explain.held import held_rows
+from likely.explain.merging import merged
+from likely.explain.params import Params
+from likely.predictor import Inputs, Linear, Link, Reader, register, registry
+from likely.problem import Bounds, Limits, Result, Solution, Statistics
+from likely.problem.result import Status
+from tests.explain.examples import explainer_of, rejected
+
+
+class Stubborn:
+    """A model whose form says yes where x > 5, and that says so itself only from `own` on, and only if z is 1."""
+
+    classes_ = ("no", "yes")
+
+    def __init__(self, own: float) -> None:
+        self.own = own
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray[Any, Any]:
+        if not np.isfinite(self.own):
+            raise RuntimeError("out of order.")
+        said = X["x"] > self.own
+        return np.where(said & (X["z"] == 1) if "z" in X else said, "yes", "no")
+
+
+WEIGHTS = {1: [[1.0]], 2: [[1.0, 0.0]]}
+
+
+@pytest.fixture(autouse=True)
+def _reader() -> Iterator[None]:
+    name = f"{__name__.split('.', maxsplit=1)[0]}.Stubborn"
+
+    def form(model: Stubborn, inputs: Inputs) -> Linear:
+        return Linear(Link("logistic"), model.classes_, inputs.columns("Stubborn"), WEIGHTS[len(inputs)], [-5.0])
+
+    register(name, Reader(form, lambda model, X: X[["x"]].to_numpy() - 5.0))
+    yield
+    del registry._readers[("tests", "Stubborn")]
+
+
+def stubborn(own: float, table: pd.DataFrame | None = None) -> likely.Explainer:
+    X = pd.DataFrame({"x": np.linspace(0, 10, 41)}) if table is None else table
+    return likely.Explainer(Stubborn(own), progress=False).fit(X, np.where(X["x"] > 5, "yes", "no"))
+
+
+def test_the_margin_is_raised_until_the_model_agrees() -> None:
+    answer = stubborn(5.005).explain({"x": 1.0}, plausibility=None)
+    assert answer.status == "optimal"
+    assert answer.margin == pytest.approx(0.01)
+    assert 5.005 < answer.best.row["x"] <= 5.011
+    assert stubborn(5.005).explain_many(pd.DataFrame({"x": [1.0, 2.0]}), plausibility=None)[0] == answer
+
+
+def test_a_model_that_never_agrees_is_disputed() -> None:
+    answer = stubborn(9.0).explain({"x": 1.0}, plausibility=None)
+    assert (answer.status, len(answer)) == ("disputed", 0)
+    assert "its own predict does not" in str(answer)
+    assert likely.Explanation.from_json(answer.to_json()) == answer
+
+
+def test_answers_that_the_model_accepts_are_kept() -> None:
+    """Of two answers, the model rejects the cheaper one at every margin."""
+    table = pd.DataFrame({"x": [*range(11), *range(11)], "z": [0] * 11 + [1] * 11})
+    answer = stubborn(5, table).explain({"x": 1, "z": 0}, k=2, plausibility=None)
+    assert answer.status == "feasible"
+    assert [own.row.to_dict() for own in answer.counterfactuals] == [{"x": 6, "z": 1}]
+    assert answer.bounds.found == answer.best.objective
+    assert answer.bounds.proven <= answer.query.schema.cost({"x": 1, "z": 0}, {"x": 6, "z": 0}) < answer.best.cost
+
+
+def test_an_error_of_the_model_is_told() -> None:
+    explainer = stubborn(5.0)
+    explainer.model.own = math.nan
+    with pytest.raises(
+        PredictorError, match=r"A Stubborn must predict rows of the schema; got RuntimeError: out of order. Hint:"
+    ):
+        explainer.explain({"x": 1.0})
+
+
+# -- several results as one -------------------------------------------------------------------------------------------
+
+
+def result(status: Status, objectives: list[float], proven: float) -> Result:
+    rows = tuple(Solution(np.array([own, 0.0]), own, own, 0.0) for own in objectives)
+    return Result(status, rows, Bounds(objectives[-1] if objectives else math.inf, proven), Statistics(boxes=3))
+
+
+FACTUAL = np.zeros(2)
+
+
+def test_the_best_of_several_results() -> None:
+    parts = [result("optimal", [2.0, 5.0], 5.0), result("optimal", [1.0, 4.0], 4.0), result("infeasible", [], math.inf)]
+    found = merged(parts, Limits(solutions=2), FACTUAL)
+    assert [own.objective for own in found.solutions] == [1.0, 2.0]
+    assert found.status == "optimal"
+    assert found.bounds == Bounds(2.0, 4.0)
+    assert found.statistics.boxes == 9
+    assert merged(parts[:1], Limits(solutions=2), FACTUAL) is parts[0]
+
+
+def test_what_is_left_out_bounds_what_is_proved() -> None:
+    parts = [result("optimal", [2.0, 3.0], math.inf), result("feasible", [1.0], 0.5)]
+    found = merged(parts, Limits(solutions=2), FACTUAL)
+    assert found.status == "feasible"
+    assert found.bounds == Bounds(2.0, 0.5)
+    within = merged(parts, Limits(solutions=3, within=1.0), FACTUAL)
+    assert [own.objective for own in within.solutions] == [1.0, 2.0]
+    assert [own.objective for own in merged(parts, Limits(solutions=3, other_features=True), FACTUAL).solutions] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ("optimal", "unknown", "feasible"),
+        ("infeasible", "infeasible", "infeasible"),
+        ("infeasible", "unknown", "unknown"),
+        ("feasible", "infeasible", "feasible"),
+    ],
+)
+def test_the_claim_of_both(one: Status, other: Status, both: Status) -> None:
+    parts = [result(own, [] if own in ("unknown", "infeasible") else [1.0], 0.0) for own in (one, other)]
+    assert merged(parts, Limits(), FACTUAL).status == both
+
+
+# -- dtypes -------------------------------------------------------------------------------------------------------------
+
+
+def test_rows_as_singles_hold_them() -> None:
+    schema = likely.Schema(
+        (likely.Continuous("a", 0, 1, dtype="float32"), likely.Continuous("b", 0, 1), likely.Integer("c", 0, 9))
+    )
+    third = 1 / 3
+    rows = held_rows(schema, np.array([third, third, 4.0]))
+    assert (rows[:, 1:] == [third, 4.0]).all()
+    assert (rows[:, 0] == rows[:, 0].astype(np.float32)).all()
+    assert rows[:, 0].min() < third < rows[:, 0].max()
+    assert np.diff(np.sort(rows[:, 0].astype(np.float32))) == np.spacing(np.float32(third))
+    assert (held_rows(schema, np.array([0.5, third, 4.0])) == [[0.5, third, 4.0]]).all()
+    many_singles = likely.Schema(tuple(likely.Continuous(f"x{j}", 0, 1, dtype="float32") for j in range(9)))
+    assert len(held_rows(many_singles, np.full(9, third))) == 64
+
+
+# -- Ctrl-C -------------------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal comes while the third row is searched."""
+    begun = threading.Semaphore(0)
+    searched = []
+    original = many.drafted
+
+    def slow(fitted: Any, query: Any, margin: float, callback: Any) -> Any:
+        if len(searched) == 3:
+            threading.Timer(0.05, signal.raise_signal, (signal.SIGINT,)).start()
+            begun.acquire(timeout=0.3)
+        searched.append(query)
+        return original(fitted, query, margin, callback)
+
+    monkeypatch.setattr(many, "drafted", slow)
+    rows = rejected(8)
+    with pytest.warns(LikelyWarning, match=r"Explaining was interrupted; \d of 8 rows were finished"):
+        found = explainer_of().explain_many(rows, threads=1)
+    assert len(found) == 8
+    assert [own.status for own in found[:3]] == ["optimal"] * 3
+    assert found[-1].status == "unknown"
+    assert found[-1].interrupted
+    assert found[:3] == explainer_of().explain_many(rows.head(3))
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ValueError("no")
+
+    monkeypatch.setattr(many, "drafted", broken)
+    with pytest.raises(ValueError, match=r"no"):
+        explainer_of().explain_many(rejected(4))
+
+
+def test_no_rows() -> None:
+    assert explainer_of().explain_many(rejected(0)) == []
+
+
+def test_params_of_any_class() -> None:
+    class Own(Params):
+        def __init__(self, a: int, b: str = "x" * 90) -> None:
+            self.a, self.b = a, b
+
+    assert repr(Own(1)) == "Own(a=1)"
+    assert repr(Own(1, "y" * 90)) == "Own(a=1, b=<str>)"
