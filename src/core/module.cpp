@@ -136,14 +136,18 @@ nb::tuple expect_mixture(nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_con
                          nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu> ratio, Array1<float> weight,
                          std::size_t blocks, std::size_t threads) {
   const std::size_t rows = bins.shape(0), variables = bins.shape(1), all = ratio.shape(0), components = ratio.shape(1);
-  if (offset.shape(0) != variables + 1 || static_cast<std::size_t>(offset.data()[variables]) != all)
-    throw std::invalid_argument("offset must have an entry per variable, and the number of bins");
-  if (row_weight.shape(0) != rows || weight.shape(0) != components || blocks == 0 || components % blocks != 0)
+  const std::int64_t* const first = offset.data();
+  const std::size_t entries = offset.shape(0);
+  if (entries != variables + 1 || first[0] != 0 || !std::is_sorted(first, first + entries) ||
+      static_cast<std::size_t>(first[variables]) != all)
+    throw std::invalid_argument("offset must rise from 0, with an entry per variable, to the number of bins");
+  if (row_weight.shape(0) != rows || weight.shape(0) != components || components == 0 || blocks == 0 ||
+      components % blocks != 0)
     throw std::invalid_argument("there must be a weight per row and component, and blocks of equal size");
   likely::BinnedRows binned{bins.data(), row_weight.data(), rows, {}};
   for (std::size_t j = 0; j < variables; ++j) {
-    binned.offset.push_back(static_cast<std::size_t>(offset.data()[j]));
-    const auto width = static_cast<std::size_t>(offset.data()[j + 1]) - binned.offset[j];
+    binned.offset.push_back(static_cast<std::size_t>(first[j]));
+    const auto width = static_cast<std::size_t>(first[j + 1]) - binned.offset[j];
     for (std::size_t r = 0; r < rows; ++r)
       if (bins.data()[r * variables + j] >= width) throw std::out_of_range("a bin beyond those of its variable");
   }

@@ -49,9 +49,8 @@ def chosen(
         (38_300, 10, 700),
         (10**6, 11, 700),
         (10**6, 200, 1600),  # 8 per variable
-        (2000, 200, 300),
-        (10, 5, 6),  # a product of leaves is always possible
-        (1, 1, 2),
+        (2000, 200, 1000),  # 5 per variable, however few the rows
+        (10, 5, 25),
     ],
 )
 def test_the_largest_circuit(rows: int, variables: int, nodes: int) -> None:
@@ -74,10 +73,10 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Binned, int, int]]:
 @pytest.mark.parametrize(
     ("rows", "nodes", "sizes"),
     [
-        (400, None, [4, 15, 30, 60]),
-        (50, None, [4, 7]),  # nothing below the smallest, nothing twice
+        (400, None, [4, 19, 33, 60]),  # 6 and a quarter, half and all of the other 54
+        (50, None, [4, 8, 10, 15]),
         (400, 33, [33]),
-        (FEW_ROWS, None, [4, 175, 350, 700]),
+        (FEW_ROWS, None, [4, 179, 353, 700]),
     ],
 )
 def test_the_sizes_that_are_tried(monkeypatch: pytest.MonkeyPatch, rows: int, nodes: int | None, sizes: list[int]) -> None:
@@ -89,7 +88,7 @@ def test_the_sizes_that_are_tried(monkeypatch: pytest.MonkeyPatch, rows: int, no
 def test_many_rows_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = spied(monkeypatch)
     chosen(table(0, FEW_ROWS + 1))
-    assert sorted(size for _, size, _ in seen) == [4, 175, 350, 700]
+    assert sorted(size for _, size, _ in seen) == [4, 179, 353, 700]
 
 
 # -- who is held out --------------------------------------------------------------------------------------------------
@@ -97,18 +96,31 @@ def test_many_rows_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.integers(FEWEST_ROWS, 200), st.integers(0, 9))
 def test_few_rows_are_held_out_once_each(rows: int, seed: int) -> None:
-    splits = list(choose._splits(rows, np.random.default_rng(seed)))
+    splits = list(choose._splits(rows, 3, np.random.default_rng(seed)))
     assert len(splits) == TURNS
     for learned, judged in splits:
         assert sorted([*learned, *judged]) == list(range(rows))
     assert sorted(np.concatenate([judged for _, judged in splits]).tolist()) == list(range(rows))
 
 
+@pytest.mark.parametrize(
+    ("rows", "variables", "turns"), [(5_000, 20, 5), (1_000, 100, 5), (100, 100, 5), (2_000, 100, 2), (100, 200, 2), (9, 900, 1)]
+)
+def test_of_few_but_wide_rows_some_are_held_out(rows: int, variables: int, turns: int) -> None:
+    splits = list(choose._splits(rows, variables, np.random.default_rng(0)))
+    assert len(splits) == turns
+    assert all(len(judged) == pytest.approx(rows / TURNS, abs=1) for _, judged in splits)
+    every = np.concatenate([judged for _, judged in splits])
+    assert len(set(every.tolist())) == len(every)
+
+
+@pytest.mark.parametrize("variables", [11, 200, 10_000])
 @pytest.mark.parametrize("rows", [FEW_ROWS + 1, 40_000, 300_000])
-def test_of_many_rows_a_part_is_held_out(rows: int) -> None:
-    ((learned, judged),) = choose._splits(rows, np.random.default_rng(0))
+def test_of_many_rows_a_part_is_held_out(rows: int, variables: int) -> None:
+    ((learned, judged),) = choose._splits(rows, variables, np.random.default_rng(0))
     assert len(judged) == min(MOST_JUDGED, round(HELD_OUT * rows))
-    assert len(learned) == min(MOST_TRAINING, rows - len(judged))
+    most = {11: MOST_TRAINING, 200: 10_000, 10_000: FEW_ROWS}[variables]  # two million cells
+    assert len(learned) == min(most, rows - len(judged))
     assert len(set(learned.tolist()) | set(judged.tolist())) == len(learned) + len(judged)
     assert max(learned.max(), judged.max()) < rows
 
@@ -118,7 +130,7 @@ def test_trials_know_nothing_of_the_rows_held_out(monkeypatch: pytest.MonkeyPatc
     found = table(0, 100)
     seen = spied(monkeypatch)
     chosen(found, 20)
-    splits = list(choose._splits(100, np.random.default_rng(0)))
+    splits = list(choose._splits(100, 3, np.random.default_rng(0)))
     for (training, _, _), (learned, _) in zip(seen, splits, strict=True):
         assert training.places.tolist() == found.places[learned].tolist()
         for own, bins, places in zip(training.shrinkage, found.bins, training.places.T, strict=True):
@@ -129,7 +141,7 @@ def test_trials_know_nothing_of_the_rows_held_out(monkeypatch: pytest.MonkeyPatc
 def test_the_validation_is_the_mean_over_rows_held_out() -> None:
     found = table(0, 150, weights=np.random.default_rng(0).random(150))
     logs = np.zeros(150)
-    for learned, judged in choose._splits(150, np.random.default_rng(0)):
+    for learned, judged in choose._splits(150, 3, np.random.default_rng(0)):
         logs[judged] = log_densities(fit(found.some(learned).alone(), 25, 0), found.some(judged))
     assert chosen(found, 25).validation == pytest.approx(np.average(logs, weights=found.weights))
 
@@ -183,6 +195,35 @@ def test_the_smallest_within_one_standard_error(seed: int, count: int, rows: int
 def test_examples_of_the_choice(ahead: list[Any], nodes: int) -> None:
     rows = np.linspace(-2, 2, 100)
     assert choose._smallest(trials([1, 2, 3], [rows + more for more in ahead]), np.ones(100)).nodes == nodes
+
+
+def test_the_largest_mixture_is_not_tried_without_hope() -> None:
+    rows, weights = np.linspace(-2, 2, 100), np.ones(100)
+
+    def hopeless(means: list[float], tree: float | None = None, most: int = 60) -> bool:
+        found = trials([4, 19, 33][: len(means)], [rows + mean for mean in means])
+        trees = [] if tree is None else [choose._Trial("tree", 60, [60], [rows + tree])]
+        return choose._hopeless([*trees, *found], most, weights)
+
+    assert not hopeless([0, 1, 2])
+    assert hopeless([0, 2, 1])  # worse than a smaller one
+    assert not hopeless([0, 2, 1], most=99)  # far from the largest
+    assert not hopeless([0, -1])
+    assert not hopeless([0, 1, 2], tree=3)
+    assert hopeless([0, 1, 2], tree=5)  # ahead by more than was gained
+    assert not hopeless([0], tree=5)
+    assert not hopeless([], tree=5)
+
+
+def test_a_wide_table_is_given_a_chance() -> None:
+    """The nodes that go with so few rows would be too few for two components."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 100)
+    rows = (rng.random((100, 30)) < rng.choice([0.1, 0.9], (3, 30))[group]).astype(np.float64)
+    found = Binned.of(rows, np.ones(100), bins_of(rows, [Binary(f"b{j}") for j in range(30)]))
+    choice = chosen(found)
+    assert choice.nodes > 2 * 30
+    assert choice.validation > chosen(found, 31).validation + 5
 
 
 def test_independent_variables_need_no_more_than_a_product() -> None:

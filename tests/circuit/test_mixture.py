@@ -113,16 +113,18 @@ def test_the_same_bits_on_any_number_of_threads(rows: int, threads: int) -> None
 
 def test_refusals() -> None:
     bins, row_weight, offset, ratio, weight, blocks = problem(0, 4, [2, 3], 2, 2)
-    entries = "offset must have an entry per variable, and the number of bins"
-    for wrong in (offset[:-1], offset[1:], np.append(offset, offset[-1]), offset + 1):
+    entries = "offset must rise from 0, with an entry per variable, to the number of bins"
+    unsorted = offset[[0, 2, 2]] * [1, 2, 1]
+    for wrong in (offset[:-1], offset[1:], np.append(offset, offset[-1]), offset + 1, unsorted, offset - [1, 0, 0]):
         with pytest.raises(ValueError, match=entries):
             expect_mixture(bins, row_weight, wrong, ratio, weight, blocks)
     message = "there must be a weight per row and component, and blocks of equal size"
     for rows, components, parts in ((row_weight[1:], weight, 2), (row_weight, weight[1:], 1), (row_weight, weight, 3)):
         with pytest.raises(ValueError, match=message):
             expect_mixture(bins, rows, offset, ratio, components, parts)
-    with pytest.raises(ValueError, match=message):
-        expect_mixture(bins, row_weight, offset, ratio, weight, 0)
+    for components, parts in ((4, 0), (0, 1)):
+        with pytest.raises(ValueError, match=message):
+            expect_mixture(bins, row_weight, offset, ratio[:, :components].copy(), weight[:components], parts)
     for j, bin_ in ((0, 3), (1, 4), (1, 65535)):
         beyond = bins.copy()
         beyond[2, j] = bin_
@@ -315,6 +317,21 @@ def test_merges_lose_the_least(seed: int, components: int, variable: int) -> Non
     assert all(kept not in dropped[:step] and kept != gone for step, (kept, gone) in enumerate(pairs.tolist()))
 
 
+def test_of_many_branches_those_count_that_tell_leaves_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = table(2, 4000, 1)
+    rng = np.random.default_rng(0)
+    shrinkage = found.shrinkage[0]
+    assert len(shrinkage.parent) > mixture.MOST_BRANCHES
+    shape = np.exp(rng.normal(size=(12, 1)) * np.linspace(-2, 2, len(found.bins[0])))  # leaves that lean to either side
+    counts = rng.poisson(300 * shape * shrinkage.marginal).astype(np.float64)
+    shrinkage = shrinkage.fitted(counts)
+    some, lost = mixture.merges(counts, shrinkage)
+    monkeypatch.setattr(mixture, "MOST_BRANCHES", 10**6)
+    every, lost_by_every = mixture.merges(counts, shrinkage)
+    np.testing.assert_allclose(lost, lost_by_every, rtol=0.05, atol=1.0)
+    assert mixture.after(some[:8], 12).tolist() == mixture.after(every[:8], 12).tolist()
+
+
 def test_equal_leaves_are_merged_first_and_for_nothing() -> None:
     """Of leaves with many rows: pseudo-rows, which are paid once less, would make the union of others a gain too."""
     found = table(0, 300)
@@ -367,6 +384,21 @@ def test_never_more_nodes_than_asked(width: int, more: int) -> None:
     assert Circuit(features, made).check().normalised
 
 
+@pytest.mark.parametrize(
+    ("nodes", "variables", "components"),
+    [
+        (700, 11, 338),  # half of what two leaves per variable leave
+        (120, 21, 38),
+        (800, 200, 59),  # of a wide table fewer, so that a variable has a leaf for every 16
+        (1600, 200, 118),
+        (401, 200, 0),
+        (3, 5, 0),
+    ],
+)
+def test_how_many_components(nodes: int, variables: int, components: int) -> None:
+    assert mixture._components(nodes, variables) == components
+
+
 def test_few_rows_make_few_components() -> None:
     found = table(0, 5)
     assert fit(found, 500, 0).components == 4
@@ -391,8 +423,10 @@ def test_clusters_are_found() -> None:
 def test_the_first_rounds_may_run_on_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     found = table(0, 900)
     whole = log_densities(fit(found, 60, 0), found).mean()
-    monkeypatch.setattr(mixture, "FIRST_ROWS", 300)
-    assert log_densities(fit(found, 60, 0), found).mean() == pytest.approx(whole, abs=0.2)
+    for limit, value in (("FIRST_ROWS", 300), ("FIRST_CELLS", 6 * 300)):
+        with monkeypatch.context() as patch:
+            patch.setattr(mixture, limit, value)
+            assert log_densities(fit(found, 60, 0), found).mean() == pytest.approx(whole, abs=0.2)
 
 
 @pytest.mark.parametrize("width", [6, 10])

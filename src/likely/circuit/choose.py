@@ -2,13 +2,14 @@
 
 Every node is paid again in every explanation. Of mixtures (`likely.circuit.mixture`), three sizes are tried and the
 smallest circuit there is, a product of independent variables; of trees (`likely.circuit.grow`), three sizes. With few rows
-all of them are held out once, in five turns; with many, a tenth of them is, and the trials learn from a sample of the
-others. A smaller circuit is preferred if the largest mean log-likelihood exceeds its own by no more than one standard
-error of their difference, row by row, or by nothing that matters. The bins are those of all rows; all else is learned
-without those held out.
+all of them are held out once, in five turns (some of them, in fewer turns, if the rows are wide); with many, a tenth of them
+is, and the trials learn from a sample of the others. A smaller circuit is preferred if the largest mean log-likelihood
+exceeds its own by no more than one standard error of their difference, row by row, or by nothing that matters. The bins are
+those of all rows; all else is learned without those held out.
 
-Mixtures take longer than trees, and gain less and less with each component. So the largest is not tried when a tree is
-ahead of one of half the size by more than that has gained on the product of independent variables.
+Mixtures take longer than trees, and gain less and less with each component. So the largest is not tried when the one before
+it was worse than a smaller one, or when a tree is ahead of it by more than it has gained on the product of independent
+variables.
 """
 
 from __future__ import annotations
@@ -30,19 +31,21 @@ from likely.schema.values import Numbers
 Places = NDArray[np.intp]
 Method: TypeAlias = Literal["mixture", "tree"]
 
-#: With at most as many rows, each is held out once.
+#: With at most as many rows, a fifth of them is held out in each of five turns, or fewer for want of time: about as many
+#: cells are looked at in all, where less than a thousand rows take as long as a thousand.
 FEW_ROWS = 5_000
-TURNS = 5
-#: With more: the share held out, and the most rows that a trial learns from and is judged by.
-HELD_OUT, MOST_TRAINING, MOST_JUDGED = 0.1, 50_000, 20_000
+TURNS, CELLS_OF_TURNS, ROWS_OF_A_TURN = 5, 500_000, 1_000
+#: With more: the share held out, and the most rows that a trial learns from (also cells of them) and is judged by.
+HELD_OUT, MOST_TRAINING, MOST_CELLS, MOST_JUDGED = 0.1, 50_000, 2_000_000, 20_000
 #: With fewer rows there is nothing to choose with.
 FEWEST_ROWS = 20
 #: The sizes that are tried, as parts of the largest.
 PARTS = (1, 2, 4)
 #: A mean log-likelihood higher by less is not worth a node.
 NO_MATTER = 1e-3
-#: The largest mixture: nodes per row, nodes, nodes per variable (the greater of the last two).
-PER_ROW, MOST_NODES, PER_VARIABLE = 0.15, 700, 8
+#: The largest mixture: nodes per row, but enough per variable for some components; and no more than so many nodes, or per
+#: variable.
+PER_ROW, ENOUGH_PER_VARIABLE, MOST_NODES, PER_VARIABLE = 0.15, 5, 700, 8
 #: The largest tree: as many nodes, or as many per variable.
 TREE_PER_VARIABLE = 16
 
@@ -61,7 +64,7 @@ def largest(rows: int, variables: int, method: Method = "mixture") -> int:
     """The most nodes that a circuit of so many rows and variables may have by default."""
     if method == "tree":
         return max(MOST_NODES, TREE_PER_VARIABLE * variables)
-    return int(max(variables + 1, min(PER_ROW * rows, max(MOST_NODES, PER_VARIABLE * variables))))
+    return int(min(max(PER_ROW * rows, ENOUGH_PER_VARIABLE * variables), max(MOST_NODES, PER_VARIABLE * variables)))
 
 
 def fitted(
@@ -92,8 +95,8 @@ def size(
     """The method and size to learn with; `nodes`, if given, and then only which method is better on held-out rows."""
     rows, variables = table.places.shape
     if rows < FEWEST_ROWS:
-        return Choice(largest(rows, variables, methods[0]) if nodes is None else nodes, math.nan, None, methods[0])
-    splits = list(_splits(rows, np.random.default_rng(seed)))
+        return Choice(_untried(rows, variables, methods[0]) if nodes is None else nodes, math.nan, None, methods[0])
+    splits = list(_splits(rows, variables, np.random.default_rng(seed)))
     turns = [(table.some(learned).alone(), table.some(judged)) for learned, judged in splits]
     weights = table.weights[np.concatenate([judged for _, judged in splits])]
     plan = list(_plan(methods, rows, variables, nodes))
@@ -121,14 +124,17 @@ def _kept(last: Mixture | Grown) -> Choice:
 
 def _plan(methods: Sequence[Method], rows: int, variables: int, nodes: int | None) -> Iterator[tuple[Method, list[int]]]:
     """What to try: trees of all sizes, which grow out of each other; then mixtures one by one, the smallest first."""
-    least = variables + 1
     for method in sorted(methods, key=("tree", "mixture").index):
-        most = largest(rows, variables, method) if nodes is None else nodes
-        sizes = sorted({max(least, most // part) for part in PARTS}) if nodes is None else [nodes]
+        if nodes is not None:
+            yield method, [nodes]
+            continue
+        most = largest(rows, variables, method)
         if method == "tree":
-            yield method, sizes
+            yield method, sorted({max(variables + 1, most // part) for part in PARTS})
         else:
-            yield from ((method, [own]) for own in sorted({*sizes, *([least] if nodes is None else [])}))
+            base = 2 * variables  # up to so many nodes there is but one component
+            sizes = {base + (most - base) // part for part in PARTS}
+            yield from ((method, [own]) for own in sorted({variables + 1, *sizes}))
 
 
 @dataclass
@@ -155,25 +161,33 @@ class _Trial:
         return float(np.average(np.concatenate(self.logs), weights=weights))
 
 
-def _splits(rows: int, rng: np.random.Generator) -> Iterator[tuple[Places, Places]]:
+def _splits(rows: int, variables: int, rng: np.random.Generator) -> Iterator[tuple[Places, Places]]:
     """Rows to learn from and rows to judge by."""
     order = rng.permutation(rows)
     if rows <= FEW_ROWS:
-        for turn in range(TURNS):
+        for turn in range(min(TURNS, max(1, CELLS_OF_TURNS // (max(rows, ROWS_OF_A_TURN) * variables)))):
             judged = order[turn::TURNS]
             yield np.setdiff1d(order, judged), np.sort(judged)
         return
     count = min(MOST_JUDGED, round(HELD_OUT * rows))
-    yield np.sort(order[count : count + MOST_TRAINING]), np.sort(order[:count])
+    training = min(MOST_TRAINING, max(FEW_ROWS, MOST_CELLS // variables))
+    yield np.sort(order[count : count + training]), np.sort(order[:count])
 
 
 def _hopeless(trials: Sequence[_Trial], most: int, weights: Numbers) -> bool:
-    """Whether a mixture of at most so many nodes will not catch up with the best tree."""
+    """Whether a mixture of at most so many nodes will not catch up with a smaller one, or with the best tree."""
     trees = [trial.mean(weights) for trial in trials if trial.method == "tree"]
     mixtures = [trial.mean(weights) for trial in trials if trial.method == "mixture"]
-    if not trees or not mixtures or 2 * trials[-1].most < most:
+    if len(mixtures) < 2 or 2 * trials[-1].most < most:
         return False
-    return 0 < mixtures[-1] - mixtures[0] < max(trees) - mixtures[-1]
+    if mixtures[-1] < mixtures[-2]:
+        return True
+    return bool(trees) and 0 < mixtures[-1] - mixtures[0] < max(trees) - mixtures[-1]
+
+
+def _untried(rows: int, variables: int, method: Method) -> int:
+    """The nodes to learn with where no rows can be held out: a mixture would be of their noise."""
+    return variables + 1 if method == "mixture" else largest(rows, variables, method)
 
 
 def _smallest(trials: Sequence[_Trial], weights: Numbers) -> Choice:

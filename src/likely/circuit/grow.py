@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +37,14 @@ from likely.circuit.transform import reachable
 from likely.circuit.tree import Flags, Places, Tree
 from likely.schema.values import Numbers, code_number
 
+Floats: TypeAlias = NDArray[np.floating[Any]]
+
 #: Only tables of variables with at most as many bins, and as many in all.
 MOST_BINS, MOST_BINS_IN_ALL = 32, 2_048
 #: A tree is grown on at most as many rows, and rows times bins, drawn at random; probabilities are learned from all.
 MOST_ROWS, MOST_CELLS = 50_000, 2**25
-#: Rows weigh no more while a tree grows: they are counted in single precision.
-MOST_WEIGHT = 1e30
+#: Up to as many rows are counted in single precision: it holds every whole number till there.
+MOST_IN_SINGLE = 2**24
 #: Probabilities are shared if they differ by less than this share of what the information criterion asks.
 SHARED = 0.5
 #: Rows whose contexts are found at a time.
@@ -62,8 +65,7 @@ def fit(
     The same for the same seed. Ctrl-C ends it with what it has.
     """
     limit = min(MOST_ROWS, MOST_CELLS // sum(len(own) for own in table.bins))
-    part = table.drawn(limit, np.random.default_rng(seed))
-    growth = _Growth(replace(part, weights=np.minimum(part.weights, MOST_WEIGHT)))
+    growth = _Growth(table.drawn(limit, np.random.default_rng(seed)))
     found = [growth.tree] * len(sizes)
     interrupted = False
     try:
@@ -203,20 +205,19 @@ class _Tests:
 
     variable: Places  # the one each test is about
     yes: tuple[Flags, ...]  # per test, which bins say yes
-    said: NDArray[np.float32]  # row x test: 1 for yes
-    known: NDArray[np.float32] | None  # row x variable: 1 where the value is known; None if all are
+    said: Floats  # row x test: 1 for yes
+    known: Floats | None  # row x variable: 1 where the value is known; None if all are
 
     @classmethod
     def of(cls, table: Binned) -> _Tests:
-        variable, yes, said = [], [], []
-        for j, own in enumerate(table.bins):
-            for bins in _questions(own):
-                variable.append(j)
-                yes.append(bins)
-                said.append(np.append(bins, False)[table.places[:, j]])
+        asked = [(j, bins) for j, own in enumerate(table.bins) for bins in _questions(own)]
         known = table.places < np.array([len(own) for own in table.bins])
-        columns = np.column_stack(said).astype(np.float32) if said else np.zeros((len(table), 0), dtype=np.float32)
-        return cls(np.array(variable, dtype=np.intp), tuple(yes), columns, None if known.all() else known.astype(np.float32))
+        real = np.dtype(np.float32 if table.weights.sum() <= MOST_IN_SINGLE else np.float64)
+        said: Floats = np.zeros((len(table), len(asked)), dtype=real)
+        for place, (j, bins) in enumerate(asked):
+            said[:, place] = np.append(bins, False)[table.places[:, j]]
+        variable = np.array([j for j, _ in asked], dtype=np.intp)
+        return cls(variable, tuple(bins for _, bins in asked), said, None if known.all() else known.astype(real))
 
 
 def _questions(bins: Bins) -> Iterator[Flags]:
@@ -252,23 +253,33 @@ class _Growth:
             yield self.tree, 1 + sum(self.nodes)
 
     def _step(self, most: int) -> tuple[Tree, dict[int, Places], dict[int, int]] | None:
-        """The next tree, what changed, and the nodes of variables; none if nothing is worth it or fits."""
-        while len(self.tests.variable) and self.best.max() > 0:
+        """The next tree, what changed, and the nodes of variables; none if nothing is worth it or fits.
+
+        What is not among as many of the best answers as there are variables is worth too little to be looked for.
+        """
+        room = most - sum(self.nodes)
+        beyond = 0
+        while len(self.tests.variable) and self.best.max() > 0 and beyond <= len(self.nodes):
             variable = int(self.best.argmax())
             context, test = divmod(int(self.place[variable]), len(self.tests.variable))
             other = int(self.tests.variable[test])
             tree, origin = self.tree.remembering(variable, context, other, self.tests.yes[test])
-            touched = {*origin, *(self.tree.parent[j] for j in origin), *(tree.parent[j] for j in origin)} - {-1}
-            nodes = {j: tree.grouped(j)[1] for j in touched}
-            more = sum(nodes[j] - self.nodes[j] for j in touched)
-            # What it costs, and about what other answers of that variable do, is known only now: is it still the best?
-            cost = max(1, more) if sum(self.nodes) + more <= most else np.inf
-            self.cost[variable][context, self.tests.variable == other] = cost
-            last = self.place[variable]
-            self._choose([variable])
-            if self.place[variable] == last and 0 < self.best[variable] == self.best.max():
-                return tree, origin, nodes
+            # What it costs is known only now, first at least: a node per new context.
+            least = sum(len(old) - self.tree.contexts[j] for j, old in origin.items())
+            beyond += least > room
+            if self._leads(variable, context, other, least, room):
+                touched = {*origin, *(self.tree.parent[j] for j in origin), *(tree.parent[j] for j in origin)} - {-1}
+                nodes = {j: tree.grouped(j)[1] for j in touched}
+                if self._leads(variable, context, other, sum(nodes[j] - self.nodes[j] for j in touched), room):
+                    return tree, origin, nodes
         return None
+
+    def _leads(self, variable: int, context: int, other: int, more: int, room: int) -> bool:
+        """Whether an answer is still the best to know, if it costs so many nodes, and about as many others of that variable."""
+        self.cost[variable][context, self.tests.variable == other] = max(1, more) if more <= room else np.inf
+        last = self.place[variable]
+        self._choose([variable])
+        return bool(self.place[variable] == last and 0 < self.best[variable] == self.best.max())
 
     def _take(self, tree: Tree, origin: dict[int, Places], nodes: dict[int, int]) -> None:
         """Go on with another tree."""
@@ -302,7 +313,7 @@ class _Growth:
         """What the answer to each test would gain in one context, in nats, less what is asked of it."""
         places, size = self.table.places[:, variable], len(self.table.bins[variable])
         rows = np.flatnonzero((self.contexts[variable] == context) & (places < size))
-        own = np.zeros((size, len(rows)), dtype=np.float32)
+        own = np.zeros((size, len(rows)), dtype=self.tests.said.dtype)
         own[places[rows], np.arange(len(rows))] = self.table.weights[rows]
         yes = (own @ self.tests.said[rows]).astype(np.float64)
         if self.tests.known is None:

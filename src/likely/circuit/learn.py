@@ -25,6 +25,8 @@ from likely.schema import Binary, Categorical, Feature, Schema
 from likely.schema.infer import infer_feature
 from likely.schema.values import Name, Numbers
 
+#: The weights of rows sum up to no more: rows are counted in doubles, and log-likelihoods of more would lose their nats.
+MOST_ROWS = 1e12
 #: A class column with at most as many different values is a list of classes; with more, it is a column of numbers.
 MOST_CLASSES = 50
 
@@ -250,7 +252,11 @@ def _target(column: pd.Series[Any], name: str) -> Feature:
 
 
 def row_weights(weights: Any, count: int) -> Numbers:
-    """The weights of rows as numbers, 1 each if there are none; refuses what cannot be weights."""
+    """The weights of rows as numbers, 1 each if there are none; refuses what cannot be counts of rows.
+
+    A weight is how many rows a row stands for. So all together stand for one row at least, or there is nothing to learn
+    from, and for `MOST_ROWS` at most.
+    """
     if weights is None:
         return np.ones(count)
     rule = f"be {count} numbers of at least 0, not all 0"
@@ -263,4 +269,9 @@ def row_weights(weights: Any, count: int) -> Numbers:
     wrong = found[~(np.isfinite(found) & (found >= 0))]
     if len(wrong) or not found.any():
         raise CircuitError("The weights of rows", rule, wrong[0] if len(wrong) else "only 0", "leave them out")
+    with np.errstate(over="ignore"):
+        total = float(found.sum())
+    if not 1 <= total <= MOST_ROWS:
+        hint = "scale them: a weight is how many rows a row stands for"
+        raise CircuitError("The weights of rows", f"sum to a number of rows, from 1 to {MOST_ROWS:g}", f"{total:g}", hint)
     return found

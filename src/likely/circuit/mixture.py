@@ -38,10 +38,10 @@ BLOCKS = 2
 ROUNDS, REFIT_EVERY = 15, 5
 #: Leaves that are not shared yet are held back by this factor on the strengths.
 HELD_BACK = 2.0
-#: The rounds before leaves are merged run on at most as many rows, drawn at random.
-FIRST_ROWS = 100_000
+#: The rounds before leaves are merged run on at most as many rows, and cells of them, drawn at random.
+FIRST_ROWS, FIRST_CELLS = 100_000, 5_000_000
 #: The most components for each leaf that a variable has: of more, too many would have to share one.
-PER_LEAF = 32
+PER_LEAF = 16
 #: Pseudo-rows of every component.
 LEAST_ROWS = 0.1
 #: Which leaves to merge is judged by at most as many branches of a variable's bins.
@@ -150,7 +150,7 @@ def fit(table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Cal
     Ctrl-C ends it with what it has.
     """
     rng = np.random.default_rng(seed)
-    part = table.drawn(FIRST_ROWS, rng)
+    part = table.drawn(min(FIRST_ROWS, FIRST_CELLS // len(table.bins)), rng)
     found = _start(part, nodes, rng)
     if found.components == 1:
         return _round(found, table, 1.0, threads).refitted()
@@ -251,24 +251,20 @@ def merges(counts: Numbers, shrinkage: Shrinkage) -> tuple[Places, Numbers]:
     """All merges of a variable's leaves down to one: pairs (kept, dropped), and the log-likelihood each loses."""
     leaves = _Leaves.of(counts, shrinkage)
     count = len(counts)
-    own = leaves.gain()
+    name, own = np.arange(count), leaves.gain()
     loss = np.full((count, count), np.inf)
     for i in range(1, count):
-        loss[i, :i] = own[i] + own[:i] - leaves.gain(i, slice(i))
+        loss[i, :i] = loss[:i, i] = own[i] + own[:i] - leaves.gain(i, i)
     pairs, lost = np.zeros((max(0, count - 1), 2), dtype=np.intp), np.zeros(max(0, count - 1))
-    alive = np.ones(count, dtype=np.bool_)
-    for step in range(count - 1):
-        dropped, kept = np.unravel_index(int(np.argmin(loss)), loss.shape)
-        pairs[step], lost[step] = (kept, dropped), loss[dropped, kept]
+    for step, last in enumerate(range(count - 1, 0, -1)):
+        kept, dropped = divmod(int(np.argmin(loss[: last + 1, : last + 1])), last + 1)  # of each pair, the first comes first
+        pairs[step], lost[step] = name[[kept, dropped]], loss[kept, dropped]
         own[kept] += own[dropped] - lost[step]
-        leaves.merge(int(kept), int(dropped))
-        alive[dropped] = False
-        loss[dropped, :], loss[:, dropped] = np.inf, np.inf
-        others = np.flatnonzero(alive)
-        others = others[others != kept]
-        new = own[kept] + own[others] - leaves.gain(int(kept), others)
-        loss[kept, others[others < kept]] = new[others < kept]
-        loss[others[others > kept], kept] = new[others > kept]
+        leaves.merge(kept, dropped, last)
+        name[dropped], own[dropped] = name[last], own[last]
+        loss[dropped], loss[:, dropped] = loss[last], loss[:, last]
+        loss[kept, :last] = loss[:last, kept] = own[kept] + own[:last] - leaves.gain(kept, last)
+        loss[kept, kept] = loss[dropped, dropped] = np.inf
     return pairs, lost
 
 
@@ -302,21 +298,20 @@ class _Leaves:
 
     def lift(self, scaled: NDArray[np.float32], above: NDArray[np.float32]) -> NDArray[np.float32]:
         """log of how much likelier each child is than in the marginal."""
-        found = scaled + self.strength
-        found /= above + self.strength
-        return np.log(found, out=found)
+        return np.asarray(np.log((scaled + self.strength) / (above + self.strength)))
 
-    def gain(self, leaf: int | None = None, others: Places | slice | None = None) -> Numbers:
-        """The log-likelihood of every leaf; or of the union of one leaf with each of some others."""
+    def gain(self, leaf: int | None = None, count: int | None = None) -> Numbers:
+        """The log-likelihood of every leaf; or of the union of one leaf with each of the first so many."""
         rows, scaled, above = self.rows, self.scaled, self.above
         if leaf is not None:
-            rows, scaled, above = (part[others] + part[leaf] for part in (rows, scaled, above))
+            rows, scaled, above = (part[:count] + part[leaf] for part in (rows, scaled, above))
         return np.asarray((rows * self.lift(scaled, above)).sum(axis=-1, dtype=np.float64))
 
-    def merge(self, kept: int, dropped: int) -> None:
-        """Give one leaf the rows of another."""
+    def merge(self, kept: int, dropped: int, last: int) -> None:
+        """Give one leaf the rows of another, whose place the last one takes."""
         for part in (self.rows, self.scaled, self.above):
             part[kept] += part[dropped]
+            part[dropped] = part[last]
 
 
 # -- the circuit ------------------------------------------------------------------------------------------------------

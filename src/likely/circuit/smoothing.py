@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,12 +110,10 @@ class Shrinkage:
         strength = (self.strength * factor)[:, None]
         found = np.ones((len(nodes), len(counts)))
         found[1:] = (nodes[1:] + strength * self.share[:, None]) / (nodes[self.parent] + strength)
-        for depth in range(int(self.depth.max(initial=0)) + 1):
-            own = np.flatnonzero(self.depth == depth)
-            found[own + 1] *= found[self.parent[own]]
-        ends = np.flatnonzero(self.high - self.low == 1)
-        ends = ends[np.argsort(self.low[ends])]
-        return np.asarray((found[ends] / found[ends].sum(axis=0)).T)
+        for own in self.levels:
+            found[1:][own] *= found[self.parent[own]]
+        ends = found[self.ends]
+        return np.asarray((ends / ends.sum(axis=0)).T)
 
     def fitted(self, counts: Numbers) -> Shrinkage:
         """With the strengths that make the counts (leaf x bin) most probable."""
@@ -122,13 +122,25 @@ class Shrinkage:
         nodes = self.totals(counts[:: max(1, len(counts) // MANY_LEAVES)])
         strength = np.empty(len(self.parent))
         least = 0.0
-        for depth in range(int(self.depth.max()) + 1):
-            own = np.flatnonzero(self.depth == depth)
-            least = max(least, self._likeliest(nodes, own))
+        for own in self.levels:
+            if least < STRENGTHS[-1]:
+                least = max(least, self._likeliest(nodes, own))
             strength[own] = least
         return replace(self, strength=strength)
 
-    def _likeliest(self, nodes: Numbers, own: NDArray[np.intp]) -> float:
+    @cached_property
+    def levels(self) -> tuple[slice, ...]:
+        """Which of the nodes but the root have a parent of each depth: parents come first, so they follow each other."""
+        starts = np.searchsorted(self.depth, np.arange(int(self.depth.max(initial=-1)) + 2))
+        return tuple(slice(int(low), int(high)) for low, high in pairwise(starts))
+
+    @cached_property
+    def ends(self) -> NDArray[np.intp]:
+        """The node of each bin."""
+        found = np.flatnonzero(self.high - self.low == 1)
+        return found[np.argsort(self.low[found])]
+
+    def _likeliest(self, nodes: Numbers, own: slice) -> float:
         """The strength of some siblings that makes their counts most probable, climbing from the one they have."""
         from scipy.special import gammaln
 
@@ -142,7 +154,7 @@ class Shrinkage:
                 gammaln(child + prior).sum() - len(child) * gammaln(prior).sum() + (gammaln(a) - gammaln(above + a)).sum()
             )
 
-        place = int(np.argmin(np.abs(np.log(STRENGTHS / self.strength[own[0]]))))
+        place = int(np.argmin(np.abs(np.log(STRENGTHS / self.strength[own][0]))))
         best = score(place)
         while place + 1 < len(STRENGTHS) and (higher := score(place + 1)) >= best - 1e-3:  # of equals, the strongest
             place, best = place + 1, higher
