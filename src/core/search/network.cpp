@@ -28,20 +28,25 @@ Relaxation Network::relaxation(const Goal&) const {
   made.slope.resize(features);
   made.intercept.resize(features);
   made.most.resize(features);
+  made.blame.resize(features);
   made.atom.resize(domain_.atoms);
   return made;
 }
 
 struct Network::Work {
   std::vector<std::vector<double>> low, high;  // what every hidden layer's units can be before their ReLU, layer by layer
+  std::vector<double> width;                   // [feature][unit]: by how much a feature can move a unit of the first
+  std::vector<std::vector<double>> loose;      // by how much each unit may make a bound too high
   std::vector<std::size_t> unsure;             // units of a layer that may be on either side of 0
   std::vector<double> functions, constants;    // linear functions of the first layer, [unit][function]
   std::vector<double> greatest, most, slope, intercept;  // per function
 };
 
-void Network::first_bounds(const Box& box, std::vector<double>& low, std::vector<double>& high) const {
+void Network::first_bounds(const Box& box, Work& work) const {
+  std::vector<double>&low = work.low[0], &high = work.high[0];
   low = bias_;
   high = bias_;
+  work.width.resize(domain_.features.size() * units_);
   std::vector<double> least(units_), most(units_);
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
@@ -65,18 +70,24 @@ void Network::first_bounds(const Box& box, std::vector<double>& low, std::vector
     for (std::size_t h = 0; h < units_; ++h) {
       low[h] += least[h];
       high[h] += most[h];
+      work.width[j * units_ + h] = most[h] - least[h];
     }
   }
 }
 
 // An upper bound of coefficient . relu(z_layer) as coefficients of the first layer's z plus the returned constant. An
-// unstable ReLU lies below its chord, and above 0 and z: the coefficient's sign says which of them is needed.
-double Network::pull_back(std::vector<double>& coefficient, std::size_t layer, const Work& work) const {
+// unstable ReLU lies below its chord, and above 0 and z: the coefficient's sign says which of them is needed. `loose` gets
+// by how much that may be off, per layer and unit.
+double Network::pull_back(std::vector<double>& coefficient, std::size_t layer, const Work& work,
+                          std::vector<std::vector<double>>* loose) const {
   double constant = 0;
   for (std::size_t at = layer;; --at) {
     const std::vector<double>&low = work.low[at], &high = work.high[at];
+    if (loose != nullptr) (*loose)[at].assign(coefficient.size(), 0.0);
     for (std::size_t h = 0; h < coefficient.size(); ++h) {
       double& c = coefficient[h];
+      if (loose != nullptr && low[h] < 0 && high[h] > 0)
+        (*loose)[at][h] = c > 0 ? -c * low[h] * high[h] / (high[h] - low[h]) : -c * std::min(high[h], -low[h]);
       if (high[h] <= 0) {
         c = 0;
       } else if (low[h] < 0) {
@@ -217,7 +228,8 @@ void Network::relax(const Box& box, const Goal& goal, Relaxation& out) const {
   Work work;
   work.low.resize(later_.size());
   work.high.resize(later_.size());
-  first_bounds(box, work.low[0], work.high[0]);
+  work.loose.resize(later_.size());
+  first_bounds(box, work);
   for (std::size_t at = 1; at < later_.size(); ++at) layer_bounds(box, at, work);
   const Layer& last = later_.back();
   std::vector<double> coefficient(last.inputs, 0.0);
@@ -226,11 +238,37 @@ void Network::relax(const Box& box, const Goal& goal, Relaxation& out) const {
     out.constant += goal.coefficient[o] * last.bias[o];
     for (std::size_t i = 0; i < last.inputs; ++i) coefficient[i] += goal.coefficient[o] * last.weight[o * last.inputs + i];
   }
-  out.constant += pull_back(coefficient, later_.size() - 1, work);
+  out.constant += pull_back(coefficient, later_.size() - 1, work, &work.loose);
   out.constant += constant_of(coefficient);
   spread(box, coefficient, out);
   for (std::size_t h = 0; h < units_; ++h)
     out.rounding += kRounding * std::abs(coefficient[h]) * std::max(std::abs(work.low[0][h]), std::abs(work.high[0][h]));
+  find_blame(work, out.blame);
+}
+
+// A unit passes the blame on to those before it, and in the end to the features, as far as they make it vary.
+void Network::find_blame(Work& work, std::vector<double>& blame) const {
+  std::vector<double> part;
+  for (std::size_t at = later_.size() - 1; at > 0; --at) {
+    const Layer& own = later_[at - 1];
+    for (std::size_t o = 0; o < own.outputs; ++o) {
+      if (work.loose[at][o] == 0) continue;
+      part.resize(own.inputs);
+      double total = 0;
+      for (std::size_t i = 0; i < own.inputs; ++i) {
+        const double width = std::max(0.0, work.high[at - 1][i]) - std::max(0.0, work.low[at - 1][i]);
+        part[i] = std::abs(own.weight[o * own.inputs + i]) * width;
+        total += part[i];
+      }
+      for (std::size_t i = 0; i < own.inputs && total > 0; ++i) work.loose[at - 1][i] += work.loose[at][o] * part[i] / total;
+    }
+  }
+  for (std::size_t h = 0; h < units_; ++h)
+    if (const double width = work.high[0][h] - work.low[0][h]; width > 0) work.loose[0][h] /= width;
+  for (std::size_t j = 0; j < blame.size(); ++j) {
+    blame[j] = 0;
+    for (std::size_t h = 0; h < units_; ++h) blame[j] += work.loose[0][h] * work.width[j * units_ + h];
+  }
 }
 
 void Network::outputs(const double* row, std::vector<double>& value) const {

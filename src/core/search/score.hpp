@@ -25,6 +25,7 @@ struct Relaxation {
   std::vector<double> atom;       // over all atoms: a_j, or the bound
   std::vector<double> cell;       // over all cells: the bound; trees only
   std::vector<double> most;       // per feature: the greatest a_j over the box
+  std::vector<double> blame;      // per feature: its part in how far the bound may lie above the score, at a guess
   std::vector<double> gain;       // trees only: what each leaf scores,
   std::vector<std::uint32_t> ranked, rank;  // the leaves of each tree from the best to the worst, and each leaf's place there
 
@@ -85,10 +86,12 @@ class Network final : public Score {
 
  private:
   struct Work;
-  void first_bounds(const Box& box, std::vector<double>& low, std::vector<double>& high) const;
-  double pull_back(std::vector<double>& coefficient, std::size_t layer, const Work& work) const;
+  void first_bounds(const Box& box, Work& work) const;
+  double pull_back(std::vector<double>& coefficient, std::size_t layer, const Work& work,
+                   std::vector<std::vector<double>>* loose = nullptr) const;
   void greatest(const Box& box, std::size_t count, Work& work) const;
   void layer_bounds(const Box& box, std::size_t at, Work& work) const;
+  void find_blame(Work& work, std::vector<double>& blame) const;
   void spread(const Box& box, const std::vector<double>& coefficient, Relaxation& out) const;
 
   const Domain& domain_;

@@ -669,7 +669,7 @@ std::size_t Search::choose_feature(const Open& open) const {
       double loss;
       if (relaxation.additive) {
         const double own = k >= 0 ? relaxation.atom[f.first_atom + static_cast<std::size_t>(k)] : relaxation.number(j, cheapest_[j]);
-        loss = relaxation.most[j] - own;
+        loss = relaxation.most[j] - own + relaxation.blame[j];
       } else {
         const std::size_t place = k >= 0 ? 0 : static_cast<std::size_t>(f.cell_of(cheapest_[j]));
         loss = relaxation.upper - (k >= 0 ? relaxation.atom[f.first_atom + static_cast<std::size_t>(k)] : relaxation.cell[f.first_cell + place]);
