@@ -73,10 +73,10 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Binned, int, int]]:
 @pytest.mark.parametrize(
     ("rows", "nodes", "sizes"),
     [
-        (400, None, [4, 19, 33, 60]),  # 6 and a quarter, half and all of the other 54
-        (50, None, [4, 8, 10, 15]),
+        (400, None, [4, 15, 30, 60]),
+        (50, None, [4, 7, 15]),  # nothing below the smallest, nothing twice
         (400, 33, [33]),
-        (FEW_ROWS, None, [4, 179, 353, 700]),
+        (FEW_ROWS, None, [4, 175, 350, 700]),
     ],
 )
 def test_the_sizes_that_are_tried(monkeypatch: pytest.MonkeyPatch, rows: int, nodes: int | None, sizes: list[int]) -> None:
@@ -88,7 +88,7 @@ def test_the_sizes_that_are_tried(monkeypatch: pytest.MonkeyPatch, rows: int, no
 def test_many_rows_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = spied(monkeypatch)
     chosen(table(0, FEW_ROWS + 1))
-    assert sorted(size for _, size, _ in seen) == [4, 179, 353, 700]
+    assert sorted(size for _, size, _ in seen) == [4, 175, 350, 700]
 
 
 # -- who is held out --------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_the_largest_mixture_is_not_tried_without_hope() -> None:
     rows, weights = np.linspace(-2, 2, 100), np.ones(100)
 
     def hopeless(means: list[float], tree: float | None = None, most: int = 60) -> bool:
-        found = trials([4, 19, 33][: len(means)], [rows + mean for mean in means])
+        found = trials([4, 15, 30][: len(means)], [rows + mean for mean in means])
         trees = [] if tree is None else [choose._Trial("tree", 60, [60], [rows + tree])]
         return choose._hopeless([*trees, *found], most, weights)
 

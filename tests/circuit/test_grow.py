@@ -294,6 +294,33 @@ def naive_gain(table: Binned, contexts: Any, variable: int, context: int, about:
     return likelihood(counts[0]) + likelihood(counts[1]) - likelihood(counts.sum(axis=0))
 
 
+def test_rows_that_stand_for_very_many_are_counted_in_doubles() -> None:
+    """Single precision would round a count of this size by more than an answer has to gain."""
+    rng = np.random.default_rng(0)
+    rows, weights = DIAMOND.sample(300, rng), 1e8 * (1 + rng.random(300))
+    table = binned(rows, categories(DIAMOND.sizes), weights)
+    growth = grow._Growth(table)
+    asked = [(size - 1) * growth.asked + math.log(len(growth.tests.yes)) for size in DIAMOND.sizes]
+    for j, (test, yes) in itertools.product(range(5), enumerate(growth.tests.yes)):
+        wanted = naive_gain(table, growth.contexts, j, 0, int(growth.tests.variable[test]), yes)
+        assert growth.gain[j][0, test] + asked[j] == pytest.approx(wanted, rel=1e-9, abs=1e-3)
+    grown = fit(table, [200], 0)[0]
+    assert grown.nodes <= 200
+    assert np.exp(circuit_of(grown).log_likelihood(every(DIAMOND.sizes))).sum() == pytest.approx(1)
+
+
+def test_a_full_tree_does_not_look_for_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no answer fits, only as many are looked at as there are variables."""
+    table = binned(DIAMOND.sample(5_000, np.random.default_rng(3)), categories(DIAMOND.sizes))
+    seen: list[int] = []
+    remembering = Tree.remembering
+    monkeypatch.setattr(
+        Tree, "remembering", lambda self, variable, *asked: seen.append(variable) or remembering(self, variable, *asked)
+    )
+    assert fit(table, [6], 0)[0].nodes == 6
+    assert 0 < len(seen) <= 2 * 6
+
+
 @given(st.integers(0, 2**32), st.integers(20, 150), st.lists(st.integers(1, 4), min_size=2, max_size=5))
 @settings(deadline=None, max_examples=40)
 def test_what_is_kept_while_growing_is_what_it_should_be(seed: int, count: int, sizes: list[int]) -> None:

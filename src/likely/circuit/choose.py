@@ -124,17 +124,14 @@ def _kept(last: Mixture | Grown) -> Choice:
 
 def _plan(methods: Sequence[Method], rows: int, variables: int, nodes: int | None) -> Iterator[tuple[Method, list[int]]]:
     """What to try: trees of all sizes, which grow out of each other; then mixtures one by one, the smallest first."""
+    least = variables + 1
     for method in sorted(methods, key=("tree", "mixture").index):
-        if nodes is not None:
-            yield method, [nodes]
-            continue
-        most = largest(rows, variables, method)
+        most = largest(rows, variables, method) if nodes is None else nodes
+        sizes = sorted({max(least, most // part) for part in PARTS}) if nodes is None else [nodes]
         if method == "tree":
-            yield method, sorted({max(variables + 1, most // part) for part in PARTS})
+            yield method, sizes
         else:
-            base = 2 * variables  # up to so many nodes there is but one component
-            sizes = {base + (most - base) // part for part in PARTS}
-            yield from ((method, [own]) for own in sorted({variables + 1, *sizes}))
+            yield from ((method, [own]) for own in sorted({*sizes, *([least] if nodes is None else [])}))
 
 
 @dataclass

@@ -42,6 +42,8 @@ HELD_BACK = 2.0
 FIRST_ROWS, FIRST_CELLS = 100_000, 5_000_000
 #: The most components for each leaf that a variable has: of more, too many would have to share one.
 PER_LEAF = 16
+#: The most components at all: the time to merge their leaves grows with the third power.
+MOST_COMPONENTS = 1_500
 #: Pseudo-rows of every component.
 LEAST_ROWS = 0.1
 #: Which leaves to merge is judged by at most as many branches of a variable's bins.
@@ -190,7 +192,7 @@ def _start(table: Binned, nodes: int, rng: np.random.Generator) -> Mixture:
 def _components(nodes: int, variables: int) -> int:
     """How many components a circuit is to have: half of the nodes, the others being leaves; of a wide table, fewer."""
     half = (nodes - 1 - 2 * variables) // 2
-    return max(0, min(half, (nodes - 1) * PER_LEAF // (PER_LEAF + variables)))
+    return max(0, min(MOST_COMPONENTS, half, (nodes - 1) * PER_LEAF // (PER_LEAF + variables)))
 
 
 def _expected(mixture: Mixture, table: Binned, factor: float, threads: int) -> tuple[Numbers, Numbers, Numbers]:
@@ -256,15 +258,26 @@ def merges(counts: Numbers, shrinkage: Shrinkage) -> tuple[Places, Numbers]:
     for i in range(1, count):
         loss[i, :i] = loss[:i, i] = own[i] + own[:i] - leaves.gain(i, i)
     pairs, lost = np.zeros((max(0, count - 1), 2), dtype=np.intp), np.zeros(max(0, count - 1))
+    nearest = loss.argmin(axis=1) if count else name
+    least = loss.min(axis=1, initial=np.inf)
     for step, last in enumerate(range(count - 1, 0, -1)):
-        kept, dropped = divmod(int(np.argmin(loss[: last + 1, : last + 1])), last + 1)  # of each pair, the first comes first
+        kept = int(least[: last + 1].argmin())
+        dropped = int(nearest[kept])
         pairs[step], lost[step] = name[[kept, dropped]], loss[kept, dropped]
         own[kept] += own[dropped] - lost[step]
         leaves.merge(kept, dropped, last)
-        name[dropped], own[dropped] = name[last], own[last]
         loss[dropped], loss[:, dropped] = loss[last], loss[:, last]
+        stale = (nearest == kept) | (nearest == dropped)
+        nearest[nearest == last] = dropped
+        for part in (name, own, nearest, least, stale):
+            part[dropped] = part[last]
         loss[kept, :last] = loss[:last, kept] = own[kept] + own[:last] - leaves.gain(kept, last)
         loss[kept, kept] = loss[dropped, dropped] = np.inf
+        stale[kept] = True
+        closer = np.flatnonzero((loss[kept, :last] < least[:last]) & ~stale[:last])
+        nearest[closer], least[closer] = kept, loss[kept, closer]
+        again = np.flatnonzero(stale[:last])
+        nearest[again], least[again] = loss[again, :last].argmin(axis=1), loss[again, :last].min(axis=1)
     return pairs, lost
 
 
