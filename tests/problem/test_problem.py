@@ -1,0 +1,64 @@
+"""A problem is plain data, and refuses what is none."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from likely.errors import ProblemError
+from likely.problem import Bounds, Limits, Plausibility, Problem, to_class
+from likely.search import solve
+from tests.search.test_solve import all_rows, circuit_of, network_of, schema_of
+
+
+def some_problem() -> Problem:
+    rng = np.random.default_rng(3)
+    schema, form = schema_of(), network_of(rng)
+    factual = all_rows()[17]
+    label = "no" if form.predict(factual[None])[0] == "yes" else "yes"
+    return Problem(schema, factual, form, to_class(form, label), Plausibility(circuit_of(rng, schema), weight=0.1))
+
+
+def test_it_can_be_sent_elsewhere() -> None:
+    problem = some_problem()
+    before = solve(problem)
+    for asked in (problem, pickle.loads(pickle.dumps(problem))):
+        after = solve(asked)
+        assert after.status == before.status
+        assert after.bounds == before.bounds
+        assert [own.row.tolist() for own in after.solutions] == [own.row.tolist() for own in before.solutions]
+    assert pickle.loads(pickle.dumps(before)).bounds == before.bounds
+
+
+def test_a_factual_has_a_value_of_each_feature_within_its_domain() -> None:
+    problem = some_problem()
+    with pytest.raises(ProblemError, match=r"A factual must have 3 values; got \(2,\)\. Hint: use schema\.encode_row"):
+        Problem(problem.schema, np.zeros(2), problem.form, problem.goal)
+    with pytest.raises(
+        ProblemError, match=r"The factual's 'n' must lie within 0 to 6; got 9\. Hint: use schema\.widened"
+    ) as caught:
+        Problem(problem.schema, np.array([9.0, 0, 0]), problem.form, problem.goal)
+    assert caught.value.feature == "n"
+
+
+@pytest.mark.parametrize(("least", "weight"), [(math.nan, 0.0), (0.0, -1.0), (0.0, math.inf)])
+def test_plausibility_is_numbers(least: float, weight: float) -> None:
+    with pytest.raises(ProblemError, match="Plausibility must have a threshold and a weight of at least 0"):
+        Plausibility(circuit_of(np.random.default_rng(0), schema_of()), least, weight)
+
+
+def test_limits_are_sensible() -> None:
+    for wrong in ({"seconds": 0}, {"boxes": 0}, {"solutions": 0}):
+        with pytest.raises(ProblemError, match="Limits must be positive"):
+            Limits(**wrong)  # type: ignore[arg-type]
+    for wrong in ({"absolute_gap": -1.0}, {"relative_gap": math.nan}, {"within": -0.1}):
+        with pytest.raises(ProblemError, match="Gaps and `within` must not be negative"):
+            Limits(**wrong)
+
+
+def test_a_gap_is_never_negative() -> None:
+    assert Bounds(1.0, 0.25).gap == 0.75
+    assert Bounds(1.0, 1.5).gap == 0.0
