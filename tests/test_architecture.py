@@ -19,16 +19,17 @@ ARROWS = {
     "predictor": {"errors", "schema", "_core"},
     "circuit": {"errors", "schema", "_core"},
     "datasets": {"errors", "schema"},
-    "show": {"errors", "schema", "circuit"},
+    "show": {"errors", "schema", "circuit", "explain"},
     "problem": {"errors", "schema", "predictor", "circuit"},
     "search": {"errors", "schema", "predictor", "circuit", "problem", "_core"},
+    "mio": {"errors", "schema", "predictor", "circuit", "problem", "search"},  # the domain's cells are the search's
     "explain": {"errors", "schema", "predictor", "circuit", "problem", "search"},
-    "cli": {"errors", "schema", "predictor"},
+    "cli": {"errors", "schema", "circuit", "datasets", "problem", "search", "explain", "show"},
     "__main__": {"cli"},
     "__init__": {"errors", "schema", "explain"},
 }
 EXTRAS = {
-    "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "pyomo", "highspy", "matplotlib", "starlette", "uvicorn",
+    "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "pyomo", "highspy", "pyscipopt", "gurobipy", "matplotlib", "starlette", "uvicorn",
     "dask", "ray",
 }  # fmt: skip
 #: optional package -> the one file that imports it
@@ -38,6 +39,8 @@ IMPORTERS = {
     "onnxruntime": "predictor/onnx/model.py",
     "xgboost": "predictor/xgboost.py",
     "lightgbm": "predictor/lightgbm.py",
+    "pyomo": "mio/modelling.py",
+    "pyscipopt": "mio/solvers/scip.py",
     "matplotlib": "show/canvas.py",
 }
 

@@ -75,6 +75,7 @@ __all__ = [
     "equals",
     "explain",
     "increases",
+    "mio",
     "predictor",
     "problem",
     "search",
@@ -83,7 +84,7 @@ __all__ = [
     "was",
 ]
 
-_ROOMS = ("circuit", "datasets", "explain", "predictor", "problem", "search", "show")
+_ROOMS = ("circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show")
 #: names of `likely.explain` that stand here too
 _FACE = ("AtLeast", "AtLeastFactual", "Counterfactual", "Explainer", "Explanation", "Quantile", "Weight", "verify")
 

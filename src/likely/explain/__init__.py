@@ -7,7 +7,7 @@ from likely.explain.explanation import Evidence, Explanation
 from likely.explain.front import Front
 from likely.explain.plausibility import AtLeast, AtLeastFactual, Quantile, Weight
 from likely.explain.query import Query
-from likely.explain.verification import Check, Verification, verify
+from likely.explain.verification import Check, Verification, verify, verify_all
 
 __all__ = [
     "AtLeast",
@@ -25,4 +25,5 @@ __all__ = [
     "Weight",
     "audit",
     "verify",
+    "verify_all",
 ]

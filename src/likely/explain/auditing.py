@@ -14,6 +14,7 @@ from likely.errors import ExplainerError
 from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
 from likely.explain.words import shown
+from likely.schema import Feature
 from likely.schema.values import show_value
 
 #: More different values than this are gathered into quarters.
@@ -172,12 +173,17 @@ def _uses(best: Sequence[Counterfactual]) -> tuple[Use, ...]:
         for feature, before, after in zip(features, answer.query.factual, answer.numbers, strict=True):
             if feature.name in answer.changes:
                 way = float(np.sign(after - before)) if feature.ordered else 0.0
-                moves.setdefault(str(feature.name), []).append((way, shown(feature, float(after))))
+                moves.setdefault(str(feature.name), []).append((way, _text(feature, float(after))))
     found = []
     for name, own in moves.items():
         (to, count), *_ = Counter(after for _, after in own).most_common(1)
         found.append(Use(name, len(own), sum(way > 0 for way, _ in own), sum(way < 0 for way, _ in own), to, count))
     return tuple(sorted(found, key=lambda use: -use.count))
+
+
+def _text(feature: Feature, number: float) -> str:
+    value = feature.value(number)
+    return value if isinstance(value, str) else shown(feature, number)
 
 
 # -- groups ------------------------------------------------------------------------------------------------------------
@@ -189,8 +195,8 @@ def group_names(values: Sequence[Any]) -> list[str]:
     if column.nunique() > _MOST_GROUPS and pd.api.types.is_numeric_dtype(column.dtype):
         quarters = pd.qcut(column, 4, duplicates="drop")
         ends = {own: f"{column[quarters == own].min():g} to {column[quarters == own].max():g}" for own in quarters.cat.categories}
-        return [ends[own] if own in ends else "missing" for own in quarters]
-    return ["missing" if pd.isna(value) else show_value(value).strip("'") for value in column.tolist()]
+        return [ends.get(own, "missing") for own in quarters]
+    return ["missing" if pd.isna(value) else value if isinstance(value, str) else show_value(value) for value in column.tolist()]
 
 
 def _order(names: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from likely.explain import words
 from likely.explain.query import Query, plain_numbers, same_rows, with_infinities
+from likely.schema import Feature
 from likely.schema.values import Name, Numbers, Value
 
 
@@ -49,15 +50,15 @@ class Counterfactual:
     @cached_property
     def changes(self) -> dict[Name, tuple[Any, Any]]:
         """Each feature that changes: its value before and after. An unknown value is None before."""
-        schema = self.query.schema
-        tables = schema.decode(self.query.factual), schema.decode(self.numbers)
-        changed = np.flatnonzero(~same_rows(self.query.factual, self.numbers))
-        return {schema.names[j]: (_cell(tables[0], j), _cell(tables[1], j)) for j in changed.tolist()}
+        schema, before, after = self.query.schema, self.query.factual, self.numbers
+        changed = np.flatnonzero(~same_rows(before, after)).tolist()
+        features = [(j, schema.features[j]) for j in changed]
+        return {own.name: (_cell(own, float(before[j])), _cell(own, float(after[j]))) for j, own in features}
 
     @property
     def number_of_changes(self) -> int:
         """How many features change."""
-        return len(self.changes)
+        return int((~same_rows(self.query.factual, self.numbers)).sum())
 
     @property
     def sentence(self) -> str:
@@ -83,9 +84,9 @@ class Counterfactual:
 _NUMBERS = ("objective", "log_likelihood")
 
 
-def _cell(table: pd.DataFrame, j: int) -> Any:
-    """The only cell of a column, numpy's numbers as Python's and anything missing as None."""
-    cell: Any = table.iloc[0, j]
+def _cell(feature: Feature, number: float) -> Any:
+    """A value as the user's column holds it, numpy's numbers as Python's and anything missing as None."""
+    cell: Any = feature.decode(np.array([number])).iloc[0]
     if pd.isna(cell):
         return None
     return cell.item() if isinstance(cell, np.generic) else cell

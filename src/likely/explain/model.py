@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class OwnModel:
                 "give the schema the columns, dtypes and values of the table that the model was trained on",
             ) from error  # fmt: skip
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A text that tells whether another model computes the same: a hash of its form."""
         return fingerprint(self.form.to_dict())

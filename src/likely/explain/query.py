@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,11 +82,17 @@ class Query:
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
         """The query that `to_dict` described."""
         found = dict(data)
-        found["schema"] = Schema.from_dict(found["schema"])
+        found["schema"] = _schema(json.dumps(found["schema"]))
         found["values"], found["given"] = tuple(found["values"]), tuple(found["given"])
         found["plausibility"] = variant_from_dict(with_infinities(found["plausibility"]))
         found["limits"] = Limits(**with_infinities(found["limits"]))
         return cls(**found)
+
+
+@lru_cache(maxsize=16)
+def _schema(text: str) -> Schema:
+    """The schema in a JSON text; the queries of a batch have the same one, and building it takes longest."""
+    return Schema.from_dict(json.loads(text))
 
 
 def values_of(schema: Schema, row: Numbers) -> tuple[Value, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,8 +85,34 @@ def verify(
     What cannot be checked this way is listed as not checked: that nothing better exists is the engine's proof, and
     likelihoods need the circuit.
     """
-    own = own_model(model, explanation.query.schema, encoder=encoder, classes=classes)
-    checks = [*_whole(explanation, own, circuit)]
+    return verify_all([explanation], model, circuit, encoder=encoder, classes=classes)[0]
+
+
+def verify_all(
+    explanations: Iterable[Explanation],
+    model: Any,
+    circuit: Circuit | None = None,
+    *,
+    encoder: Any = None,
+    classes: Sequence[Any] | None = None,
+) -> list[Verification]:
+    """`verify` of many explanations; the model is read once for all that have the same schema."""
+    mark = None if circuit is None else fingerprint(circuit.to_dict())
+    known: list[OwnModel] = []
+    found = []
+    for explanation in explanations:
+        schema = explanation.query.schema
+        own = next((own for own in known if own.schema == schema), None)
+        if own is None:
+            own = own_model(model, schema, encoder=encoder, classes=classes)
+            known.append(own)
+        found.append(_verified(explanation, own, circuit, mark))
+    return found
+
+
+def _verified(explanation: Explanation, own: OwnModel, circuit: Circuit | None, mark: str | None) -> Verification:
+    """Every claim checked; `mark` is the circuit's fingerprint."""
+    checks = [*_whole(explanation, own, mark)]
     answers = explanation.counterfactuals
     rows = np.array([answer.numbers for answer in answers]).reshape(len(answers), len(explanation.query.schema))
     said, shares = own.labels(rows), own.probabilities(rows) if len(rows) else None
@@ -100,11 +126,11 @@ def verify(
 # -- the explanation as a whole ----------------------------------------------------------------------------------------
 
 
-def _whole(explanation: Explanation, own: OwnModel, circuit: Circuit | None) -> Iterator[Check]:
+def _whole(explanation: Explanation, own: OwnModel, mark: str | None) -> Iterator[Check]:
     query, evidence = explanation.query, explanation.evidence
     yield Check("the model is the one that was explained", own.fingerprint == evidence.model)
-    if circuit is not None:
-        yield Check("the circuit is the one that was used", fingerprint(circuit.to_dict()) == evidence.circuit)
+    if mark is not None:
+        yield Check("the circuit is the one that was used", mark == evidence.circuit)
     if query.label is not None:
         said = own.labels(query.factual[None])[0]
         yield Check(

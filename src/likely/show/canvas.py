@@ -239,3 +239,65 @@ def bare(ax: Axes, title: str, ticks: Sequence[tuple[float, str]] = ()) -> None:
         marks: Any = legend.legend_handles
         for mark in marks:
             mark.set_sizes([45])
+
+
+# -- explanations -----------------------------------------------------------------------------------------------------
+
+#: Of answers, in their order; told apart by the colour-blind too.
+ANSWER_COLOURS = ("#0f7b6c", "#2b6ca3", "#b4531f", "#7a5195", "#6b6a66")
+
+
+def _answer_colour(number: int) -> str:
+    return ANSWER_COLOURS[number % len(ANSWER_COLOURS)]
+
+
+def track(ax: Axes, lane: int, before: float | None, after: float | None, text: str, answer: int) -> None:
+    """One change in one lane: a pale track, an arrow from before to after, and both values beside it."""
+    colour = _answer_colour(answer)
+    if after is not None:
+        ax.plot([0, 1], [lane, lane], color=PALE, linewidth=3, solid_capstyle="round", zorder=1)
+    if after is not None and before is not None:
+        ax.plot([before, after], [lane, lane], color=colour, linewidth=3, alpha=0.45, solid_capstyle="butt", zorder=2)
+        ax.scatter(before, lane, s=42, facecolors=PAPER, edgecolors=INK, linewidths=1.2, zorder=3, clip_on=False)
+    if after is not None:
+        ax.scatter(after, lane, s=52, c=colour, edgecolors=PAPER, linewidths=0.8, zorder=4, clip_on=False)
+    ax.text(-0.02 if after is None else 1.05, lane, literal(text), ha="left", va="center", fontsize="small", color=colour)
+
+
+def track_name(ax: Axes, name: str, lane: int) -> None:
+    """The name of a feature left of its first lane, and a line above it."""
+    ax.text(-0.05, lane, literal(name), ha="right", va="center", color=INK)
+    if lane:
+        ax.axhline(lane - 0.5, color=PALEST, linewidth=0.8, zorder=0)
+
+
+def bare_tracks(ax: Axes, lanes: int, answers: int) -> None:
+    """No frame and no ticks, the first lane on top; a dot and a number for each answer, if there are several."""
+    ax.set_xlim(0, 1)
+    ax.set_ylim(lanes - 0.4, -0.6)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    ax.scatter([], [], s=42, facecolors=PAPER, edgecolors=INK, linewidths=1.2, label="now")
+    for i in range(answers):
+        ax.scatter([], [], s=52, c=_answer_colour(i), label=f"answer {i + 1}" if answers > 1 else "answer")
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(-0.03, 1.0), ncols=answers + 1, frameon=False, fontsize="small", handletextpad=0.2,
+        columnspacing=1.2,
+    )  # fmt: skip
+
+
+def front(ax: Axes, x: Numbers, cost: Numbers, proved: Any) -> None:
+    """Points with a thin line; hollow where nothing is proved."""
+    colour = ANSWER_COLOURS[0]
+    ax.plot(x, cost, color=colour, linewidth=1.2, alpha=0.5, zorder=2)
+    ax.scatter(x, cost, s=52, c=[colour if own else PAPER for own in proved], edgecolors=colour, linewidths=1.4, zorder=3)
+    near = np.append(np.diff(x) < 0.07 * np.ptp(x), False)  # the number of the next point would cover this one's
+    for place, height, left in zip(x, cost, near, strict=True):
+        offset, side = ((-8, -3), "right") if left else ((0, 8), "center")
+        ax.annotate(f"{height:.3g}", (place, height), offset, textcoords="offset points", ha=side, fontsize="small", color=INK)
+    ax.set_ylim(0, float(np.max(cost)) * 1.15 or 1)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.grid(axis="y", color=PALEST)
+    ax.set_axisbelow(True)
