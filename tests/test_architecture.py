@@ -29,8 +29,8 @@ ARROWS = {
     "__init__": {"errors", "schema", "explain"},
 }
 EXTRAS = {
-    "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "pyomo", "highspy", "pyscipopt", "gurobipy", "matplotlib", "starlette", "uvicorn",
-    "dask", "ray",
+    "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "pyomo", "highspy", "pyscipopt", "gurobipy",
+    "matplotlib", "starlette", "uvicorn", "dask", "ray",
 }  # fmt: skip
 #: optional package -> the one file that imports it
 IMPORTERS = {

@@ -94,9 +94,7 @@ class Problem:
         base: NDArray[np.float64],
         divisor: float,
     ) -> None: ...
-    def add_alternative(
-        self, coefficients: NDArray[np.float64], least: NDArray[np.float64], share: Share | None
-    ) -> None: ...
+    def add_alternative(self, coefficients: NDArray[np.float64], least: NDArray[np.float64], share: Share | None) -> None: ...
     def set_circuit(
         self,
         circuit: Circuit,
