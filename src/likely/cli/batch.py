@@ -1,0 +1,192 @@
+"""`likely batch`: many rows of a CSV file, resumable."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from likely.circuit.progress import progress_bar
+from likely.cli import question
+from likely.cli.codes import Code
+from likely.cli.folder import add_model, open_explainer, rows_of, source_of
+from likely.cli.store import Entry, append, finished_rows, read_entries
+from likely.errors import LikelyError, LikelyWarning, ProblemError
+from likely.explain import Explainer, audit
+from likely.show import report
+
+#: So many rows are searched before they are written.
+CHUNK = 32
+
+
+def add(commands: Any) -> None:
+    """The command and its options."""
+    parser = commands.add_parser("batch", help="explain many rows; goes on where it was interrupted")
+    parser.add_argument("explainer", metavar="EXPLAINER", help="the folder that likely fit wrote")
+    parser.add_argument(
+        "data", metavar="FILE.csv", nargs="?", help="the rows; those that the explainer was fitted on, if left out"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE.jsonl", required=True, help="the answers, a line of JSON per row")
+    parser.add_argument("--csv", metavar="FILE.csv", help="the answers as a table too")
+    parser.add_argument("--report", metavar="FILE.html", help="a page for people too")
+    parser.add_argument("--decided", metavar="CLASS", help="only rows that the model decides so")
+    parser.add_argument("--rows", metavar="FROM:TO", default=":", help="only these rows of the file; the first is 0")
+    parser.add_argument("--threads", metavar="N", type=int, default=0, help="0 for all cores")
+    add_model(parser, when="; those that are no pickles are found again")
+    question.add(parser)
+    parser.add_argument("--json", action="store_true", help="print the summary for machines")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain what is not yet in the file, then say what is in it."""
+    explainer = open_explainer(options)
+    asked = question.asked(options, explainer)
+    table = rows_of(options, explainer.schema_)
+    chosen = _chosen(options, explainer, table)
+    identity = _question(options, table)
+    done = finished_rows(options.output, identity)
+    wanted = [number for number in chosen if number not in done]
+    ended = _work(options, explainer, asked, table, wanted)
+    finished_rows(options.output, identity)  # takes away a line that was cut off
+    _show(options, read_entries(options.output), {"new": len(wanted), "interrupted": ended})
+    if ended:
+        print("likely: interrupted; the same command goes on from here", file=sys.stderr)
+    return Code.INTERRUPTED if ended else Code.ANSWER
+
+
+def _show(options: argparse.Namespace, entries: Sequence[Entry], more: dict[str, Any]) -> None:
+    """Write the table and the page, if they are asked for, and print what the answers say together."""
+    found = {entry.row: entry.explanation for entry in entries if entry.explanation is not None}
+    if options.csv:
+        as_table(entries).to_csv(options.csv, index=False)
+    if options.report:
+        report(found.values(), options.report, names=list(found))
+    counted = audit(found.values())
+    if options.json:
+        print(json.dumps({"rows": len(entries), **more, "audit": counted.to_dict()}, ensure_ascii=False))
+    else:
+        left = f", {len(entries) - len(found):,} without: {_notes(entries)}" if len(entries) > len(found) else ""
+        print(f"{options.output}: {len(found):,} rows explained{left}\n\n{counted}")
+
+
+def _question(options: argparse.Namespace, table: pd.DataFrame) -> dict[str, Any]:
+    """What the answers of a file depend on."""
+    folder = [(Path(options.explainer) / name).read_bytes() for name in ("explainer.json", "schema.json", "circuit.json")]
+    cells = pd.util.hash_pandas_object(table.astype(str), index=False).to_numpy().tobytes()
+    names = ("target", "k", "lock", "max_changes", "plausibility", "of", "weight", "seconds")
+    data = options.data or source_of(options.explainer).get("data", "")
+    return {
+        **{name: getattr(options, name) for name in names},
+        "data": Path(data).name,
+        "explainer": hashlib.sha256(b"".join(folder)).hexdigest()[:16],
+        "cells": hashlib.sha256(cells).hexdigest()[:16],
+    }
+
+
+def _chosen(options: argparse.Namespace, explainer: Explainer, table: pd.DataFrame) -> list[int]:
+    """The numbers of the rows to explain."""
+    numbers = range(len(table))[_slice(options.rows)]
+    if options.decided is None:
+        return list(numbers)
+    label = question.chosen(options.decided, explainer.classes_, "--decided", "one of the model's classes")
+    decided = _decided(explainer, table)
+    return [number for number in numbers if decided[number] == label]
+
+
+def _slice(text: str) -> slice:
+    first, colon, last = text.partition(":")
+    if colon != ":" or not all(end == "" or end.isdigit() for end in (first, last)):
+        raise ProblemError("--rows", "be written FROM:TO", repr(text), "0:100 are the first hundred")
+    return slice(int(first) if first else None, int(last) if last else None)
+
+
+def _decided(explainer: Explainer, table: pd.DataFrame) -> list[Any]:
+    """What the model decides for each row; None for one that is not complete."""
+    rows = explainer.schema_.encode(table)
+    known = np.flatnonzero(~np.isnan(rows).any(axis=1))
+    found: list[Any] = [None] * len(rows)
+    for number, label in zip(known, explainer.form_.predict(rows[known]).tolist(), strict=True):
+        found[number] = label
+    return found
+
+
+# -- working -----------------------------------------------------------------------------------------------------------
+
+
+def _work(
+    options: argparse.Namespace, explainer: Explainer, asked: dict[str, Any], table: pd.DataFrame, wanted: Sequence[int]
+) -> bool:
+    """Explain rows and write them, chunk by chunk; whether somebody ended it."""
+    explainer.set_params(progress=False)
+    with progress_bar(not options.json and sys.stderr.isatty(), "Explaining") as move, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LikelyWarning)  # that it was interrupted is said once, at the end
+        for start in range(0, len(wanted), CHUNK):
+            numbers = wanted[start : start + CHUNK]
+            try:
+                entries = list(_entries(explainer, table, numbers, asked, options.threads))
+                finished = [own for own in entries if own.explanation is None or not own.explanation.interrupted]
+                append(options.output, finished)
+            except KeyboardInterrupt:
+                return True
+            if len(finished) < len(entries):
+                return True
+            move((start + len(numbers)) / len(wanted), f"{start + len(numbers):,} of {len(wanted):,} rows")
+    return False
+
+
+def _entries(
+    explainer: Explainer, table: pd.DataFrame, numbers: Sequence[int], asked: dict[str, Any], threads: int
+) -> Iterator[Entry]:
+    """The explanations of some rows; row by row, if one of them cannot be explained."""
+    try:
+        found = explainer.explain_many(table.iloc[list(numbers)], **asked, threads=threads)
+    except LikelyError as error:
+        if len(numbers) == 1:
+            yield Entry(numbers[0], None, str(error))
+            return
+        for number in numbers:
+            yield from _entries(explainer, table, [number], asked, threads)
+    else:
+        yield from (Entry(number, own) for number, own in zip(numbers, found, strict=True))
+
+
+# -- showing -----------------------------------------------------------------------------------------------------------
+
+
+def _notes(entries: Sequence[Entry]) -> str:
+    return next(f"row {entry.row}: {entry.note}" for entry in entries if entry.explanation is None)
+
+
+def as_table(entries: Sequence[Entry]) -> pd.DataFrame:
+    """A line per answer (and one per row that has none): the row's number, how strong the claim is, numbers, the new values."""
+    lines: list[dict[str, Any]] = []
+    for entry in entries:
+        found = entry.explanation
+        if found is None:
+            lines.append({"row": entry.row, "status": "refused", "sentence": entry.note})
+            continue
+        whole = {"row": entry.row, "status": found.status, "proven": found.bounds.proven}
+        if not found:
+            lines.append(whole)
+        for i, answer in enumerate(found.counterfactuals):
+            numbers = {name: getattr(answer, name) for name in _NUMBERS}
+            cells = {f"new {name}": value for name, value in zip(found.query.schema.names, answer.values, strict=True)}
+            decided = {"answer": i + 1, "from": _class(found.query.label), "to": _class(answer.label)}
+            lines.append({**whole, **decided, **numbers, "sentence": answer.sentence, **cells})
+    return pd.DataFrame(lines)
+
+
+_NUMBERS = ("cost", "number_of_changes", "log_likelihood", "percentile", "probability_before", "probability_after")
+
+
+def _class(label: Any) -> str:
+    return "" if label is None else str(label)

@@ -1,0 +1,102 @@
+"""`likely explain`: one row to its counterfactuals."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from likely.cli import question
+from likely.cli.codes import code_of
+from likely.cli.files import read_file, write_file
+from likely.cli.folder import add_model, open_explainer, rows_of
+from likely.errors import ExplainerError, LikelyError
+from likely.explain import Explainer, Explanation
+from likely.search import Conflict
+from likely.show import report
+
+
+def add(commands: Any) -> None:
+    """The command and its options."""
+    parser = commands.add_parser("explain", help="what one row would have to be, to be decided otherwise")
+    parser.add_argument("explainer", metavar="EXPLAINER", help="the folder that likely fit wrote")
+    parser.add_argument("--row", metavar="N|ROW.json", help="a row of the data, the first is 0; or a file with one row")
+    parser.add_argument(
+        "--data", metavar="FILE.csv", help="where the row is, if not in the data that the explainer was fitted on"
+    )
+    add_model(parser, when="; those that are no pickles are found again")
+    question.add(parser)
+    parser.add_argument("-o", "--output", metavar="FILE.json", help="keep the explanation: likely verify checks it again")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page for people")
+    parser.add_argument(
+        "--json", metavar="ROW.json", nargs="?", const="", help="print JSON, for machines; a file (- is the input) is the row"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain, and print the answer with its proof; say why, if there is none."""
+    explainer = open_explainer(options)
+    row, asked = _row(options, explainer), question.asked(options, explainer)
+    found = explainer.explain(row, **asked)
+    reason = _reason(explainer, row, asked) if found.status == "infeasible" else None
+    if options.output:
+        write_file(options.output, found.to_json())
+    if options.report:
+        report(found, options.report, reason=reason)
+    if options.json is None:
+        print(as_text(found, reason))
+    else:
+        print(json.dumps({**found.to_dict(), "why_not": _plain(reason)}, ensure_ascii=False, allow_nan=False))
+    return code_of(found)
+
+
+def as_text(found: Explanation, reason: Conflict | None = None) -> str:
+    """The table, how long the proof took, and the reason where there is no answer."""
+    text = str(found).replace(" Ask why_not for the reason.", "")
+    proof = f"{found.boxes:,} boxes searched in {found.seconds:.2g} s; answers checked with the model's own predict"
+    why = f"\nbecause of these demands together:\n{reason}\n" if reason is not None else ""
+    return f"{text}\n{why}\n{proof}"
+
+
+def _row(options: argparse.Namespace, explainer: Explainer) -> Any:
+    file = options.json or options.row
+    if file is None or (options.json and options.row):
+        raise ExplainerError(
+            "The row to explain", "be given once", "none" if file is None else "two", "--row 17, or --json row.json"
+        )
+    if not file.isdigit():
+        return _read_row(file, explainer)
+    rows = rows_of(options, explainer.schema_)
+    if int(file) >= len(rows):
+        raise ExplainerError("--row", f"be below the number of rows, {len(rows)}", file, "the first row is 0")
+    return rows.iloc[int(file)]
+
+
+def _read_row(file: str, explainer: Explainer) -> Any:
+    """A JSON object of names and values, or a list of values in the order of the features."""
+    try:
+        row = json.loads(read_file(file, "A row's file"))
+    except ValueError as error:
+        if isinstance(error, LikelyError):
+            raise
+        raise ExplainerError("A row's file", "be JSON", f"{file}: {error}", "write names and values") from None
+    if not isinstance(row, dict):
+        return row
+    names = {str(name): name for name in explainer.schema_.names}
+    return {names.get(name, name): value for name, value in row.items()}
+
+
+def _reason(explainer: Explainer, row: Any, asked: dict[str, Any]) -> Conflict | None:
+    """Why there is no answer; None where that is not one question, or not decided in time."""
+    same = {name: value for name, value in asked.items() if name not in ("k", "weight")}
+    try:
+        return explainer.why_not(row, **same)
+    except LikelyError:
+        return None
+
+
+def _plain(reason: Conflict | None) -> list[dict[str, Any]] | None:
+    if reason is None:
+        return None
+    return [{"demand": own.demand, "without": own.without, "reachable": own.reachable} for own in reason.reasons]

@@ -1,0 +1,67 @@
+"""The options that say what is asked about a row: class, plausibility, rules, limits."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import Any
+
+from likely.errors import ProblemError
+from likely.explain import AtLeastFactual, Explainer, Quantile
+from likely.explain.plausibility import Variant
+from likely.problem import Limits
+from likely.schema import MaxChanges
+
+_QUANTILES = {"median": 0.5, "quartile": 0.25}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options of one question, which `explain` and `batch` share."""
+    asked = parser.add_argument_group("what is asked")
+    asked.add_argument("--target", metavar="CLASS", help="the class to reach; any other than the row's own, if left out")
+    asked.add_argument("-k", metavar="N", type=int, default=1, help="so many answers, each changing another set of features")
+    asked.add_argument("--lock", metavar="FEATURE", action="append", default=[], help="may not change this time; repeatable")
+    asked.add_argument("--max-changes", metavar="N", type=int, help="at most so many features may change")
+    asked.add_argument(
+        "--plausibility", metavar="HOW", default="median",
+        help="an answer is as likely as half of the training rows of its class (median, the default), as a quarter of them"
+        " (quartile), as another share (0.1), as the row itself (factual), or any (none)",
+    )  # fmt: skip
+    asked.add_argument("--of", choices=["class", "all"], default="class", help="compare with the rows of the class, or with all")
+    asked.add_argument("--weight", metavar="W", type=float, default=0.0, help="minimise cost - W * log-likelihood")
+    asked.add_argument("--seconds", metavar="S", type=float, default=60.0, help="per row, at most (60)")
+
+
+def asked(options: argparse.Namespace, explainer: Explainer) -> dict[str, Any]:
+    """The arguments of `Explainer.explain` and `explain_many`."""
+    names, classes = explainer.schema_.names, explainer.classes_
+    return {
+        "target": None if options.target is None else chosen(options.target, classes, "The target", "one of the model's classes"),
+        "k": options.k,
+        "plausibility": plausibility_of(options.plausibility, options.of),
+        "weight": options.weight,
+        "constraints": [] if options.max_changes is None else [MaxChanges(options.max_changes)],
+        "locked": [chosen(name, names, "--lock", "a feature") for name in options.lock],
+        "limits": Limits(seconds=options.seconds, other_features=True),
+    }
+
+
+def plausibility_of(text: str, of: Any) -> Variant | None:
+    """What `--plausibility` says."""
+    if text == "none":
+        return None
+    if text == "factual":
+        return AtLeastFactual(of=of)
+    try:
+        return Quantile(_QUANTILES[text] if text in _QUANTILES else float(text), of=of)
+    except ValueError:
+        rule = "be median, quartile, factual, none, or a share between 0 and 1"
+        raise ProblemError("--plausibility", rule, repr(text), "0.5 is the median") from None
+
+
+def chosen(text: str, known: Iterable[Any], thing: str, what: str) -> Any:
+    """The value that a text on the command line stands for."""
+    found = {str(value): value for value in known}
+    if text not in found:
+        raise ProblemError(thing, f"be {what}", repr(text), f"there are {', '.join(found)}")
+    return found[text]

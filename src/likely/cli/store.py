@@ -1,0 +1,82 @@
+"""The answers of a batch: a line of JSON per row, so that a batch that was interrupted goes on where it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from likely.cli.files import read_file, write_file
+from likely.errors import ExplainerError
+from likely.explain import Explanation
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of a batch: its explanation, or why there is none."""
+
+    row: int
+    explanation: Explanation | None
+    #: What kept the row from being explained.
+    note: str = ""
+
+    def to_json(self) -> str:
+        """One line."""
+        said = {"note": self.note} if self.explanation is None else {"explanation": self.explanation.to_dict()}
+        return json.dumps({"row": self.row, **said}, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Entry:
+        """What `to_json` wrote."""
+        known = data.get("explanation")
+        return cls(int(data["row"]), None if known is None else Explanation.from_dict(known), data.get("note", ""))
+
+
+def finished_rows(path: str, question: Mapping[str, Any]) -> set[int]:
+    """Which rows a file has; it is begun if there is none, and must be of the same question.
+
+    The first line is the question. A last line that was cut off is taken away.
+    """
+    if not Path(path).exists():
+        write_file(path, json.dumps({"question": question}, ensure_ascii=False) + "\n")
+        return set()
+    text = read_file(path, "A file of answers")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        write_file(path, whole)
+    lines = iter(_lines(path, whole))
+    if next(lines, {}).get("question") != question:
+        raise ExplainerError(
+            "A batch that goes on", "have the question, the data and the explainer of the file", path, "choose another --output"
+        )
+    return {int(line["row"]) for line in lines}
+
+
+def append(path: str, entries: Iterable[Entry]) -> None:
+    """Add rows at the end."""
+    text = "".join(entry.to_json() + "\n" for entry in entries)  # all of it first, so that little is cut off by Ctrl-C
+    with Path(path).open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read_entries(path: str) -> list[Entry]:
+    """The rows of a file, in order."""
+    lines = _lines(path, read_file(path, "A file of answers"))
+    if next(lines, {}).get("question") is None:
+        raise ExplainerError("A file of answers", "be one that likely batch wrote", path, "use likely batch -o answers.jsonl")
+    return sorted((Entry.from_dict(line) for line in lines), key=lambda entry: entry.row)
+
+
+def _lines(path: str, text: str) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(text.splitlines()):
+        try:
+            found = json.loads(line)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or (number > 0 and "row" not in found):
+            raise ExplainerError(
+                "A file of answers", "have a JSON object per line", f"line {number + 1} of {path}", "see likely batch"
+            )
+        yield found

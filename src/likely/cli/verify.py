@@ -1,0 +1,77 @@
+"""`likely verify`: every claim of an explanation checked again, without the engine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from likely.circuit import Circuit
+from likely.cli.codes import Code
+from likely.cli.files import read_explanation, read_file
+from likely.cli.folder import add_model, load_encoder, load_model, open_explainer
+from likely.cli.store import read_entries
+from likely.errors import ExplainerError
+from likely.explain import Explanation, Verification, verify_all
+
+
+def add(commands: Any) -> None:
+    """The command and its options."""
+    parser = commands.add_parser("verify", help="check every claim of an explanation again, without the engine")
+    parser.add_argument("explanation", metavar="EXPLANATION", help="what explain -o wrote (.json), or batch -o (.jsonl)")
+    parser.add_argument("--explainer", metavar="FOLDER", help="the explainer, which has the circuit")
+    add_model(parser)
+    parser.add_argument("--circuit", metavar="FILE.json", help="the circuit, without an explainer")
+    parser.add_argument("--classes", metavar="CLASS,...", help="names of the model's outputs, in order, if it does not know them")
+    parser.add_argument("--json", action="store_true", help="print for machines")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, print, and fail if a claim does."""
+    explanations = _explanations(options.explanation)
+    model, circuit, classes = _evidence(options, explanations)
+    encoder = load_encoder(options.encoder)
+    found = verify_all(explanations, model, circuit, encoder=encoder, classes=classes)
+    if options.json:
+        whole = {"ok": all(found), "explanations": [own.to_dict() for own in found]}
+        print(json.dumps(whole if len(found) != 1 else found[0].to_dict(), ensure_ascii=False))
+    else:
+        print(_text(found))
+    return Code.ANSWER if all(found) else Code.FAILED
+
+
+def _explanations(path: str) -> list[Explanation]:
+    if Path(path).suffix != ".jsonl":
+        return [read_explanation(path)]
+    return [entry.explanation for entry in read_entries(path) if entry.explanation is not None]
+
+
+def _evidence(options: argparse.Namespace, explanations: Sequence[Explanation]) -> tuple[Any, Circuit | None, Any]:
+    """The model, the circuit and the names of the classes."""
+    if options.explainer:
+        explainer = open_explainer(options)
+        return explainer.model, explainer.circuit_, explainer.classes_
+    if options.model is None:
+        raise ExplainerError("An explanation", "be checked with its model", "none", "give --explainer or --model")
+    circuit = Circuit.from_json(read_file(options.circuit, "A circuit file")) if options.circuit else None
+    return load_model(options.model), circuit, _classes(options, explanations)
+
+
+def _classes(options: argparse.Namespace, explanations: Sequence[Explanation]) -> list[Any] | None:
+    """The names that the user gave, as the explanations have them (1, not '1')."""
+    if options.classes is None:
+        return None
+    labels = {own.query.label for own in explanations} | {a.label for own in explanations for a in own.counterfactuals}
+    known = {str(label): label for label in labels}
+    return [known.get(text, text) for text in options.classes.split(",")]
+
+
+def _text(found: Sequence[Verification]) -> str:
+    if len(found) == 1:
+        return str(found[0])
+    failed = [(i, own) for i, own in enumerate(found) if not own]
+    head = f"{len(found) - len(failed):,} of {len(found):,} explanations hold"
+    return "\n".join([head, *(f"  explanation {i}: {check}" for i, own in failed for check in own.failed)])

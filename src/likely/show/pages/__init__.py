@@ -1,0 +1,59 @@
+"""`report`: one explanation or many as a page that needs nothing else: for phones, screens, paper, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from likely.errors import ExplainerError
+from likely.explain import Explanation, Front, Verification
+from likely.show.pages.many import many_page
+from likely.show.pages.markup import Html, el, join
+from likely.show.pages.one import one_page
+
+#: The page may load nothing: browsers refuse what a mistake of ours might ask for.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def report(
+    found: Explanation | Iterable[Explanation],
+    path: str | Path,
+    *,
+    title: str | None = None,
+    front: Front | None = None,
+    verification: Verification | None = None,
+    reason: Any = None,
+    names: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+) -> None:
+    """Write a self-contained HTML page of one explanation, or of many.
+
+    Of one: `front`, `verification` and `reason` (what `why_not` said) are shown if they are given. Of many: `names` are
+    those of the rows (their numbers, if left out), and `groups` has a value per row by which numbers are told apart.
+    """
+    if isinstance(found, Explanation):
+        body, kind = one_page(found, front, verification, reason), "Counterfactual explanation"
+    else:
+        several = list(found)
+        if not several:
+            raise ExplainerError("A report", "have an explanation", "none", "explain a row first")
+        body, kind = many_page(several, range(len(several)) if names is None else names, groups), "Counterfactual explanations"
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise ExplainerError("A report", "be written into a folder that exists", str(file), "make the folder first")
+    file.write_text(_page(title or kind, kind, body), encoding="utf-8")
+
+
+def _page(title: str, kind: str, body: Html) -> str:
+    style = Html(files("likely.show.pages").joinpath("style.css").read_text(encoding="utf-8"))
+    head = join(
+        Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        el("title", title),
+        el("style", style),
+    )
+    top = el("header", el("h1", title), el("span", kind if kind != title else "likely", class_="soft small"), class_="top")
+    foot = el("footer", "Made with likely. This page loads nothing from elsewhere.")
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{el("main", top, body, foot)}</body></html>\n'

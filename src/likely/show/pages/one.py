@@ -1,0 +1,112 @@
+"""The page of one explanation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from likely.explain import Explanation, Front, Verification
+from likely.schema.values import show_value
+from likely.show.pages.markup import Html, el, join
+from likely.show.pages.parts import answer_text, cards, claim_box, facts, row_table, said
+from likely.show.pages.pictures import front_picture
+
+#: With more changes than this, the sentence is set smaller.
+_MANY = 3
+
+
+def one_page(explanation: Explanation, front: Front | None, verification: Verification | None, reason: Any) -> Html:
+    """The answer first, then the reasons to believe it."""
+    long = bool(explanation) and explanation.best.number_of_changes > _MANY
+    return join(
+        el("p", answer_text(explanation), class_="lead long" if long else "lead"),
+        claim_box(explanation),
+        _because(reason),
+        _answers(explanation),
+        _front(front),
+        _row(explanation),
+        _rules(explanation),
+        _checks(verification),
+        _evidence(explanation),
+    )
+
+
+def _section(title: str, *parts: Html | None, note: str = "") -> Html:
+    return el("section", el("h2", title), el("p", note, class_="soft") if note else None, *parts)
+
+
+def _because(reason: Any) -> Html | None:
+    if reason is None:
+        return None
+    note = "These demands together exclude every row."
+    return _section("Why not", el("ul", *(el("li", line) for line in str(reason).splitlines())), note=note)
+
+
+def _answers(explanation: Explanation) -> Html | None:
+    if not explanation:
+        return None
+    several = "Each changes another set of features; the best one comes first. " if len(explanation) > 1 else ""
+    note = f"{several}The open dot is the row as it is, the full dot the answer."
+    return _section("What would have to change", cards(explanation), note=note)
+
+
+def _front(front: Front | None) -> Html | None:
+    if front is None or not front.points:
+        return None
+    if front.by == "changes":
+        title, note = "What few changes cost", "Each point is the cheapest answer with so many changes."
+    else:
+        title, note = (
+            "What plausibility costs",
+            "Each point is the cheapest answer that is at least so likely; further right is more plausible.",
+        )
+    proved = " A full dot is proved: no row is cheaper." if any(own.status == "optimal" for own in front.points) else ""
+    return _section(title, el("figure", front_picture(front)), note=note + proved)
+
+
+def _row(explanation: Explanation) -> Html:
+    return _section("The whole row", row_table(explanation))
+
+
+def _rules(explanation: Explanation) -> Html | None:
+    rules = explanation.query.schema.constraints
+    if not rules:
+        return None
+    return _section("Rules that every answer keeps", el("ul", *(el("li", str(rule)) for rule in rules), class_="columns small"))
+
+
+def _checks(verification: Verification | None) -> Html | None:
+    if verification is None:
+        return None
+    names = {True: None, False: "fails", None: "open"}
+    items = []
+    for check in verification.checks:
+        of = f" (answer {check.answer + 1})" if check.answer is not None else ""
+        detail = f": {check.detail}" if check.detail and check.holds is not True else ""
+        items.append(el("li", f"{check.claim}{of}{detail}", class_=names[check.holds]))
+    note = "With the model's own predict, the schema and the circuit, without the engine that searched."
+    return _section("Checked again", el("ul", *items, class_="checks columns small"), note=note)
+
+
+def _evidence(explanation: Explanation) -> Html:
+    query, bounds = explanation.query, explanation.bounds
+    wanted = "any other class" if query.target is None else said(query.target)
+    least = ", ".join(f"{show_value(label)} {value:.4g}" for label, value in explanation.thresholds)
+    pairs = [
+        ("question", f"{'an incomplete row' if query.label is None else said(query.label)} → {wanted}"),
+        ("status", f"{explanation.status}{', interrupted' if explanation.interrupted else ''}"),
+        ("bounds", f"found {_number(bounds.found)}, nothing else below {_number(bounds.proven)} (proved)"),
+        ("least log-likelihood", least or "none was asked for"),
+        ("likelihood given", ", ".join(map(str, query.given)) or "nothing"),
+        ("search", f"{explanation.boxes:,} boxes in {explanation.seconds:.2g} s, engine {query.engine}"),
+        ("model, circuit", f"{explanation.evidence.model}, {explanation.evidence.circuit}"),
+        ("versions", ", ".join(f"{name} {number}" for name, number in explanation.evidence.versions.items())),
+    ]
+    note = (
+        "Cost and likelihood are those of the schema and of a circuit learned from the training rows: the proof is about these."
+    )
+    return _section("The proof", facts(pairs), note=note)
+
+
+def _number(number: float) -> str:
+    return f"{number:.6g}" if math.isfinite(number) else "nothing"

@@ -1,0 +1,137 @@
+"""What pages are made of: sentences, cards of answers, tables, facts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from likely.explain import Counterfactual, Explanation
+from likely.explain.words import claim, joined
+from likely.schema.values import Value, show_value
+from likely.show.axis import told
+from likely.show.changes import Track, changes_of
+from likely.show.pages.markup import Html, Part, el, join
+from likely.show.pages.pictures import share_picture, track_picture
+
+#: status -> a word, and the class of its colour
+MARKS = {
+    "optimal": ("proved", ""),
+    "feasible": ("found, not proved", "open"),
+    "infeasible": ("none exists, proved", "none"),
+    "unknown": ("not decided", "open"),
+    "disputed": ("disputed", "open"),
+}
+
+
+def said(value: Value) -> str:
+    """A class or value without quotes."""
+    return value if isinstance(value, str) else show_value(value)
+
+
+def spoken(name: str) -> str:
+    """The name of a column as people say it."""
+    return name.replace("_", " ")
+
+
+def answer_text(explanation: Explanation) -> Html:
+    """The best answer as a sentence, new values and old ones marked; or that there is none."""
+    query = explanation.query
+    if not explanation:
+        wanted = "another class" if query.target is None else said(query.target)
+        text = "No row exists" if explanation.status == "infeasible" else "No row was found"
+        return join(f"{text} that keeps every demand and that the model would decide as ", el("b", wanted), ".")
+    pairs = [(track, move) for track in changes_of(explanation) for move in track.moves if move.answer == 0]
+    moves = [
+        join(spoken(track.feature), " were ", el("b", move.after), " instead of ", el("s", track.before)) for track, move in pairs
+    ]
+    before = None if query.label is None else join(" instead of ", el("s", said(query.label)))
+    end = join(", the model would decide ", el("b", said(explanation.best.label)), before, ".")
+    return join("If ", Html(joined(moves)), end) if moves else join("Without any change", end)
+
+
+def claim_box(explanation: Explanation) -> Html:
+    """What is claimed, and how strong the claim is, in a colour."""
+    text = claim(explanation).replace(" Ask why_not for the reason.", "")
+    return el("p", text, class_=f"claim {MARKS[explanation.status][1]}".strip())
+
+
+def cards(explanation: Explanation) -> Html:
+    """A card per answer."""
+    tracks = changes_of(explanation)
+    return el("div", *(_card(explanation, tracks, i) for i in range(len(explanation))), class_="cards")
+
+
+def _card(explanation: Explanation, tracks: Sequence[Track], number: int) -> Html:
+    answer = explanation.counterfactuals[number]
+    name = f"Answer {number + 1}" if len(explanation) > 1 else "The answer"
+    count = f"{answer.number_of_changes} change{'s' * (answer.number_of_changes != 1)}"
+    head = el("header", el("h3", name), el("span", count, class_="soft small"))
+    changes = [_change(track, number) for track in tracks if any(move.answer == number for move in track.moves)]
+    return el("article", head, *changes, _measures(answer), class_="card")
+
+
+def _change(track: Track, number: int) -> Html:
+    move = next(own for own in track.moves if own.answer == number)
+    values = join(el("span", track.before, class_="from"), el("span", "→", class_="arrow"), el("span", move.after, class_="to"))
+    picture = track_picture(track, move)
+    ends = el("div", el("span", track.low), el("span", track.high), class_="ends") if picture else None
+    return el("div", el("span", spoken(track.feature), class_="name"), values, picture, ends, class_="change")
+
+
+def _measures(answer: Counterfactual) -> Html:
+    rows = [_pair("cost", f"{answer.cost:.4g}")]
+    if answer.probability_after is not None:
+        before = answer.probability_before
+        text = (
+            f"{100 * answer.probability_after:.1f}%"
+            if before is None
+            else f"{100 * before:.1f} → {100 * answer.probability_after:.1f}%"
+        )
+        rows.append(_pair(f"probability of {said(answer.label)}", text, share_picture(before, answer.probability_after)))
+    if answer.percentile is not None:
+        of = said(answer.label) if answer.query.of_class else "all"
+        rows.append(
+            _pair(f"likelier than … of {of} rows", f"{answer.percentile:.0f}%", share_picture(None, answer.percentile / 100))
+        )
+    return el("div", *rows, class_="measures")
+
+
+def _pair(name: str, value: str, picture: Html | None = None) -> Html:
+    return el("div", el("div", el("span", name, class_="soft small"), el("span", value), class_="pair"), picture)
+
+
+def row_table(explanation: Explanation) -> Html:
+    """Every feature: now, and in each answer."""
+    query, answers = explanation.query, explanation.counterfactuals
+    head = [
+        "feature",
+        "now",
+        *([f"answer {i + 1}" for i in range(len(answers))] if len(answers) > 1 else ["answer"] * len(answers)),
+    ]
+    body = []
+    for j, feature in enumerate(query.schema.features):
+        new = [feature.name in own.changes for own in answers]
+        cells = [
+            el("td", told(feature, float(own.numbers[j]), 60) if changed else "·", class_="new" if changed else "same")
+            for own, changed in zip(answers, new, strict=True)
+        ]
+        body.append(el("tr", el("th", str(feature.name), scope="row"), el("td", value_text(explanation, j)), *cells))
+    return table(head, body)
+
+
+def value_text(explanation: Explanation, j: int) -> str:
+    """The value of one feature of the row that was explained."""
+    number = float(explanation.query.factual[j])
+    return "unknown" if math.isnan(number) else told(explanation.query.schema.features[j], number, 60)
+
+
+def table(head: Iterable[str], body: Iterable[Html], numbers: Iterable[int] = (), kind: str = "") -> Html:
+    """A table that scrolls by itself where it is too wide."""
+    right = set(numbers)
+    top = el("tr", *(el("th", name, scope="col", class_="number" if i in right else None) for i, name in enumerate(head)))
+    return el("div", el("table", el("thead", top), el("tbody", *body)), class_=f"scroll {kind}".strip())
+
+
+def facts(pairs: Iterable[tuple[str, Part]]) -> Html:
+    """Names and values, line by line."""
+    return el("dl", *(join(el("dt", name), el("dd", value)) for name, value in pairs), class_="facts")

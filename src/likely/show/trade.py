@@ -1,0 +1,39 @@
+"""What plausibility costs, or what few changes cost: the points of a front."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from likely.errors import ExplainerError
+from likely.explain import Front
+from likely.schema.values import show_value
+
+if TYPE_CHECKING:
+    from likely.show.canvas import Axes, Figure
+
+
+def front_axis(front: Front) -> tuple[str, str]:
+    """The column of `Front.to_frame` from left to right, and what it is called."""
+    if front.by == "changes":
+        return "changes", "features changed"
+    if any(point.best.percentile is None for point in front.points):
+        return "log_likelihood", "log-likelihood (nats)"
+    labels = {point.best.label for point in front.points}
+    query = front.points[0].query
+    of = f"{show_value(labels.pop())} " if query.of_class and len(labels) == 1 else ""
+    return "percentile", f"likelier than … % of the {of}training rows"
+
+
+def plot_front(front: Front, *, ax: Axes | None = None) -> Figure:
+    """Cost against likelihood (or number of changes): a point per demand, filled where it is proved that none is cheaper."""
+    from likely.show import canvas
+
+    if not front.points:
+        raise ExplainerError("A picture of a front", "have a point", "none", "ask why_not(row)")
+    column, label = front_axis(front)
+    table = front.to_frame()
+    figure, ax = canvas.figure_of(ax, (6.4, 4.2))
+    canvas.front(ax, table[column].to_numpy(), table["cost"].to_numpy(), (table["status"] == "optimal").to_numpy())
+    ax.set_xlabel(label)
+    ax.set_ylabel("cost")
+    return figure
