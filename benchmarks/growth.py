@@ -79,7 +79,9 @@ def model_of(size: Size, X: pd.DataFrame, y: pd.Series) -> Any:
     """A network, or a forest if there are trees, behind its encoder."""
     texts = [column for column in X if X[column].dtype != int]
     numbers = [column for column in X if column not in texts]
-    encoder = make_column_transformer((MinMaxScaler(), numbers), (OneHotEncoder(sparse_output=False), texts))
+    encoder = make_column_transformer(
+        (MinMaxScaler(), numbers), (OneHotEncoder(handle_unknown="ignore", sparse_output=False), texts)
+    )
     network = MLPClassifier((size.width, size.width // 2), batch_size=64, max_iter=20, random_state=0)
     forest = RandomForestClassifier(max(size.trees, 1), max_depth=6, random_state=0)
     with warnings.catch_warnings():

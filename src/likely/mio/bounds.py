@@ -1,0 +1,66 @@
+"""Bounds on every unit of a linear model or network over all rows of a schema: what the big-M are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from likely.mio.inputs import Inputs
+from likely.predictor import Column, Linear, ReluNetwork
+from likely.schema.values import Numbers
+
+Layers = Sequence[tuple[Numbers, Numbers]]
+
+
+def layers_of(form: Linear | ReluNetwork) -> Layers:
+    """Weights and biases, layer by layer."""
+    return [(form.weights, form.bias)] if isinstance(form, Linear) else form.layers
+
+
+def points_of(columns: Sequence[Column], inputs: Inputs) -> list[Numbers]:
+    """Per feature the extreme points of what the model reads of it: a row for every atom and for both ends of its numbers."""
+    found = []
+    for j, part in enumerate(inputs.features):
+        ends = [] if part.scale is None else [part.scale.base, part.scale.base + part.scale.unit * part.scale.length]
+        points = np.zeros((len(part.atoms) + len(ends), len(columns)))
+        for c, column in enumerate(columns):
+            if column.feature == j:
+                table = column.table or (0.0,) * len(part.atoms)
+                points[:, c] = [*table[: len(part.atoms)], *(column.slope * end + column.intercept for end in ends)]
+        found.append(points)
+    return found
+
+
+def unit_bounds(layers: Layers, points: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
+    """The least and the greatest value of every unit before its ReLU, layer by layer, from below and from above.
+
+    Each bound is linear in the inputs: going backwards from a unit, a ReLU that may be on or off (l < 0 < u) is replaced by
+    the line u (a - l) / (u - l) above it, or by 0 or a below it, whichever is nearer; and the best point of each feature is
+    taken. Never worse than intervals for the first layer, where it is exact.
+    """
+    found: list[tuple[Numbers, Numbers]] = []
+    for depth in range(len(layers)):
+        above = _greatest(layers, found, points, depth, 1.0)
+        below = -_greatest(layers, found, points, depth, -1.0)
+        found.append((below, above))
+    return found
+
+
+def _greatest(
+    layers: Layers, known: Sequence[tuple[Numbers, Numbers]], points: Sequence[Numbers], depth: int, sign: float
+) -> Numbers:
+    """An upper bound of sign * (the units of a layer)."""
+    weights, constant = sign * layers[depth][0], sign * layers[depth][1]
+    for i in range(depth - 1, -1, -1):
+        low, high = known[i]
+        positive, negative = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
+        open_ = (low < 0) & (high > 0)
+        slope = np.where(open_, high / np.where(open_, high - low, 1.0), (low >= 0).astype(float))
+        lift = np.where(open_, -slope * low, 0.0)
+        under = np.where(open_, (high > -low).astype(float), slope)
+        constant = constant + positive @ lift
+        weights = positive * slope + negative * under
+        constant = constant + weights @ layers[i][1]
+        weights = weights @ layers[i][0]
+    return np.asarray(constant + sum((weights @ own.T).max(axis=1) for own in points))

@@ -1,0 +1,196 @@
+"""The circuit as one unit of flow that chooses an induced tree: no big-M.
+
+Choosing the largest child at every sum selects a tree with exactly one leaf per variable. So, with flow 1 into the root:
+
+    sum n:       sum_a f_na = flow into n;  edge a adds (log w_a) f_na            a column per child, 1 row
+    product:     every child receives the product's whole flow                    nothing
+    leaf:        sum_v y_v + sum_r y_r = flow into the leaf, over the values v     a column per value and run, 1 row
+                 and the runs r of equal density; each adds log p y
+    variable j:  sum over its leaves of y_v = d_jv, for every atom v               a row per atom
+                 sum low_r y_r <= u_j <= sum high_r y_r, over leaves and runs      2 rows where there are numbers
+    root:        log_likelihood <= what all edges and leaves add                   1 column, 1 row
+
+(A sum with one child needs nothing; values and runs with density 0, and what only they lead to, have no column.) The y of
+runs are 0-1, all other flows follow. Guarantee: at any row, the greatest `log_likelihood` is the maximum over induced trees,
+to the solver's tolerance; the relaxation is the convex hull of each sum's disjunction. For "over" there are two flows, one
+with (log w_a + log n) and one with log(sum of weights) on the edges, and two rows at the root.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from likely.circuit import Circuit, Leaf, Sum
+from likely.mio.circuit import Likelihood, edge_logs, leaf_values
+from likely.mio.inputs import FeatureInputs, Held, Inputs
+from likely.mio.leaves import Side, VariableLeaves, leaves_of
+from likely.mio.modelling import Block, Expression, Variable, add, block, blocks, growing, numbers, rows, total
+from likely.schema.values import Numbers
+
+
+def encode_hull(circuit: Circuit, inputs: Inputs, target: Sequence[Expression] | None, side: Side) -> Likelihood:
+    """The flow formulation; see the module."""
+    parts = leaves_of(circuit, inputs, target, side)
+    own = block()
+    own.rows, own.log_likelihood = rows(), numbers(1, None, None)
+    own.flow = blocks(1 if side == "under" else 2)
+    flows = [_Flow(circuit, parts, side, i) for i in range(len(own.flow))]
+    for i, flow in enumerate(flows):
+        add(own, own.log_likelihood[0] <= flow.encode(own.flow[i]))
+
+    def value(row: Numbers) -> float:
+        return min(flow.values(row)[-1] for flow in flows)
+
+    def set_values(row: Numbers) -> None:
+        for flow in flows:
+            flow.set(row)
+        own.log_likelihood[0].set_value(value(row))
+
+    return Likelihood(circuit, own, own.log_likelihood[0], set_values, value)
+
+
+class _Flow:
+    """One flow through the circuit, with its own numbers on the edges of sums."""
+
+    def __init__(self, circuit: Circuit, parts: list[VariableLeaves], side: Side, which: int) -> None:
+        self.circuit, self.parts = circuit, parts
+        self.edges = {n: edge_logs(node, side)[which] for n, node in enumerate(circuit.nodes) if isinstance(node, Sum)}
+        self.place = {leaf: (part, i) for part in parts for i, leaf in enumerate(part.leaves)}
+        self.alive = self._alive()
+        self.edge_flows: dict[tuple[int, int], Variable] = {}
+        self.atom_flows: dict[tuple[int, int], Variable] = {}
+        self.run_flows: dict[tuple[int, int], Variable] = {}
+
+    def _alive(self) -> list[bool]:
+        """Which nodes have a density above 0 somewhere."""
+        found: list[bool] = []
+        for n, node in enumerate(self.circuit.nodes):
+            if isinstance(node, Leaf):
+                part, i = self.place[n]
+                logs = np.concatenate([part.atom_logs[i], part.runs[i].logs])
+                found.append(bool((logs > -math.inf).any()))
+            elif isinstance(node, Sum):
+                found.append(any(found[a] and log > -math.inf for a, log in zip(node.children, self.edges[n], strict=True)))
+            else:
+                found.append(all(found[a] for a in node.children))
+        return found
+
+    def _children(self, n: int, node: Sum) -> list[tuple[int, int, float]]:
+        """Edge, child and what the edge adds, of the children that can be chosen."""
+        logs = self.edges[n]
+        return [(e, a, float(logs[e])) for e, a in enumerate(node.children) if self.alive[a] and logs[e] > -math.inf]
+
+    def encode(self, own: Block) -> Expression:
+        """The variables and rows of the flow; returns what it adds up to."""
+        own.rows, own.edge, own.atom, own.run = rows(), growing(), growing(), growing(0, 1, whole=True)
+        nodes = self.circuit.nodes
+        into: list[list[Expression]] = [[] for _ in nodes]
+        into[-1].append(1.0)
+        terms: list[Expression] = []
+        for n in reversed(range(len(nodes))):
+            node = nodes[n]
+            if not into[n] or not self.alive[n]:
+                continue
+            if isinstance(node, Leaf):
+                terms += self._encode_leaf(own, n, into[n])
+            elif isinstance(node, Sum):
+                terms += self._encode_sum(own, n, node, into)
+            else:
+                for a in node.children:
+                    into[a] += into[n]
+        if self.alive[-1]:
+            self._couple(own)
+        else:  # no row has a density above 0
+            add(own, own.edge.add() >= 2)
+        return total(terms) if terms else 0.0
+
+    def _encode_sum(self, own: Block, n: int, node: Sum, into: list[list[Expression]]) -> list[Expression]:
+        children = self._children(n, node)
+        if len(children) == 1:
+            _, a, log = children[0]
+            into[a] += into[n]
+            return [log * flow for flow in into[n]]
+        terms = []
+        for e, a, log in children:
+            flow = self.edge_flows[n, e] = own.edge.add()
+            into[a].append(flow)
+            terms.append(log * flow)
+        add(own, total(self.edge_flows[n, e] for e, _, _ in children) == total(into[n]))
+        return terms
+
+    def _encode_leaf(self, own: Block, n: int, into: list[Expression]) -> list[Expression]:
+        part, i = self.place[n]
+        terms, flows = [], []
+        for kept, new, logs in (
+            (self.atom_flows, own.atom, part.atom_logs[i]),
+            (self.run_flows, own.run, part.runs[i].logs),
+        ):
+            for k in np.flatnonzero(logs > -math.inf):
+                flow = kept[n, int(k)] = new.add()
+                flows.append(flow)
+                terms.append(float(logs[k]) * flow)
+        add(own, total(flows) == total(into))
+        return terms
+
+    def _couple(self, own: Block) -> None:
+        """The flows through all leaves of a variable go where its value is."""
+        for part in self.parts:
+            for k, indicator in enumerate(part.indicators):
+                flows = [self.atom_flows[leaf, k] for leaf in part.leaves if (leaf, k) in self.atom_flows]
+                if flows or not isinstance(indicator, float):
+                    add(own, total(flows) == indicator)
+            if part.inputs is not None and part.inputs.scale is not None:
+                self._couple_numbers(own, part, part.inputs)
+
+    def _couple_numbers(self, own: Block, part: VariableLeaves, inputs: FeatureInputs) -> None:
+        assert inputs.scale is not None
+        lower, upper = [], []
+        for leaf, runs in zip(part.leaves, part.runs, strict=True):
+            low, high = inputs.scale.units(runs.low), inputs.scale.units(runs.high)
+            for r in range(len(low)):
+                flow = self.run_flows.get((leaf, r))
+                if flow is not None:
+                    lower.append(float(low[r]) * flow)
+                    upper.append(float(high[r]) * flow)
+                    inputs.held.append(Held(flow, float(runs.low[r]), float(runs.high[r])))
+        add(own, total(lower) <= inputs.variable)
+        add(own, total(upper) >= inputs.variable)
+
+    def values(self, row: Numbers) -> list[float]:
+        """What every node is worth at a row."""
+        leaves = leaf_values(self.parts, row)
+        found: list[float] = []
+        for n, node in enumerate(self.circuit.nodes):
+            if isinstance(node, Leaf):
+                found.append(leaves[n][3])
+            elif isinstance(node, Sum):
+                found.append(max(found[a] + float(log) for a, log in zip(node.children, self.edges[n], strict=True)))
+            else:
+                found.append(sum(found[a] for a in node.children))
+        return found
+
+    def set(self, row: Numbers) -> None:
+        """Give the flows the values of the best induced tree of a row."""
+        values, leaves = self.values(row), leaf_values(self.parts, row)
+        for variable in (*self.edge_flows.values(), *self.atom_flows.values(), *self.run_flows.values()):
+            variable.set_value(0)
+        stack = [len(self.circuit.nodes) - 1]
+        while stack:
+            n = stack.pop()
+            node = self.circuit.nodes[n]
+            if isinstance(node, Leaf):
+                kind, place = leaves[n][2]
+                flows = self.atom_flows if kind == "atom" else self.run_flows
+                if (n, place) in flows:
+                    flows[n, place].set_value(1)
+            elif isinstance(node, Sum):
+                logs = [values[a] + float(log) for a, log in zip(node.children, self.edges[n], strict=True)]
+                best = int(np.argmax(logs))
+                if (n, best) in self.edge_flows:
+                    self.edge_flows[n, best].set_value(1)
+                stack.append(node.children[best])
+            else:
+                stack += node.children

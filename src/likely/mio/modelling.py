@@ -1,0 +1,142 @@
+"""Everything that imports Pyomo: the modelling language, under the names that the other files use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from likely.errors import MissingExtraError
+
+#: Pyomo has no types of its own: a block, a variable, and anything linear in variables.
+Block: TypeAlias = Any
+Variable: TypeAlias = Any
+Expression: TypeAlias = Any
+
+__all__ = [
+    "Block",
+    "Expression",
+    "Variable",
+    "add",
+    "binaries",
+    "block",
+    "blocks",
+    "columns_of",
+    "growing",
+    "numbers",
+    "objective",
+    "parameter",
+    "programme",
+    "rows",
+    "rows_of",
+    "size",
+    "solver_module",
+    "total",
+    "value_of",
+    "write",
+]
+
+
+@cache
+def _pyomo() -> Any:
+    """Pyomo, imported when the first block is made: who asks for none needs no extra."""
+    try:
+        import pyomo.environ
+    except ImportError:
+        raise MissingExtraError("pyomo", "mio", "write mixed-integer programmes") from None
+    return pyomo.environ
+
+
+def programme() -> Block:
+    """An empty model."""
+    return _pyomo().ConcreteModel()
+
+
+def block() -> Block:
+    """An empty block."""
+    return _pyomo().Block(concrete=True)
+
+
+def blocks(count: int) -> Block:
+    """So many empty blocks, counted from 0."""
+    return _pyomo().Block(range(count))
+
+
+def binaries(count: int) -> Variable:
+    """So many 0-1 variables, counted from 0."""
+    return _pyomo().Var(range(count), domain=_pyomo().Binary)
+
+
+def numbers(count: int, low: float | None = 0.0, high: float | None = 1.0, *, whole: bool = False) -> Variable:
+    """So many variables between two ends, counted from 0."""
+    return _pyomo().Var(range(count), domain=_pyomo().Integers if whole else _pyomo().Reals, bounds=(low, high))
+
+
+def growing(low: float | None = 0.0, high: float | None = 1.0, *, whole: bool = False) -> Variable:
+    """Variables between two ends, one more with every `add()`."""
+    return _pyomo().VarList(domain=_pyomo().Integers if whole else _pyomo().Reals, bounds=(low, high))
+
+
+def rows() -> Any:
+    """A list of constraints to `add` to."""
+    return _pyomo().ConstraintList()
+
+
+def add(own: Block, relation: Any) -> None:
+    """Add a row to the `rows` of a block; one that says nothing is left out, one that nothing fulfils stays infeasible."""
+    if not isinstance(relation, (bool, np.bool_)):
+        own.rows.add(relation)
+    elif not relation:
+        if not hasattr(own, "never"):
+            own.never = _pyomo().Var(bounds=(0, 0))
+        own.rows.add(own.never >= 1)
+
+
+def parameter(value: float = 0.0) -> Any:
+    """A number that may change between solves."""
+    return _pyomo().Param(initialize=value, mutable=True)
+
+
+def objective(expression: Expression) -> Any:
+    """To be minimised."""
+    return _pyomo().Objective(expr=expression, sense=_pyomo().minimize)
+
+
+def total(terms: Iterable[Expression]) -> Expression:
+    """The sum of linear terms."""
+    return _pyomo().quicksum(terms)
+
+
+def value_of(expression: Expression) -> float:
+    """What an expression is at the variables' values."""
+    return float(_pyomo().value(expression))
+
+
+def columns_of(model: Block) -> list[Variable]:
+    """Every variable of a model or block that is not fixed."""
+    return [own for own in model.component_data_objects(_pyomo().Var, active=True) if not own.fixed]
+
+
+def rows_of(model: Block) -> list[Any]:
+    """Every constraint of a model or block."""
+    return list(model.component_data_objects(_pyomo().Constraint, active=True))
+
+
+def size(model: Block) -> tuple[int, int]:
+    """Rows and columns of a model or block."""
+    return len(rows_of(model)), len(columns_of(model))
+
+
+def write(model: Block, path: str) -> dict[str, Variable]:
+    """Write a model to a file (its ending says how); returns the variable of each name that the file uses."""
+    _, number = model.write(path, io_options={"symbolic_solver_labels": False})
+    symbols = model.solutions.symbol_map[number]
+    return {name: symbols.getObject(name) for name in symbols.bySymbol if name.startswith("x")}
+
+
+def solver_module(name: str) -> Any:
+    """One of Pyomo's interfaces to a solver."""
+    return import_module(f"pyomo.contrib.appsi.solvers.{name}")

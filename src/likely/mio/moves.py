@@ -1,0 +1,168 @@
+"""Where each feature goes from the factual: the cells that costs and rules tell apart, and the two blocks over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from likely.mio.inputs import Cells, FeatureInputs, Inputs, cell_holds
+from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, rows, total
+from likely.schema.region import Region
+from likely.schema.rules import FEASIBILITY, Clause, LinearRow, Rule
+from likely.schema.values import Numbers
+from likely.search.domain import FeatureCells, feature_cells
+
+
+@dataclass(eq=False)
+class FeatureMoves:
+    """One feature's cells: `cells[c]` is 1 if the number lies there, and then `shares[c]` is its scaled value, else 0."""
+
+    inputs: FeatureInputs
+    factual: float
+    domain: FeatureCells
+    cells: Cells
+    shares: dict[int, Variable]  # of the cells that are more than one value
+
+    def within(self, region: Region) -> Expression:
+        """1 if the value lies in a region that no cell crosses, else 0."""
+        atoms = [self.inputs.atoms[k] for k in np.flatnonzero(region.contains(self.domain.atom))]
+        cells = [self.cells.variables[c] for c in np.flatnonzero(region.contains(self.domain.low))]
+        return total([*atoms, *cells])
+
+    @property
+    def stays(self) -> Expression:
+        """1 if the value is the factual's, else 0 (always, if that is unknown)."""
+        return 0 if np.isnan(self.factual) else self.within(Region.points([self.factual]))
+
+    def set(self, value: float) -> None:
+        """Give the variables the values that follow from the feature's double."""
+        self.cells.set(value)
+        inside = cell_holds(self.inputs, self.domain.low, self.domain.high, value)
+        for c, share in self.shares.items():
+            share.set_value(self.inputs.variable.value if inside[c] else 0.0)
+
+
+@dataclass(eq=False)
+class Moves:
+    """The moves of all features: `block` to put into a model."""
+
+    inputs: Inputs
+    factual: Numbers
+    rules: tuple[Rule, ...]
+    block: Block
+    features: list[FeatureMoves]
+
+    def set(self, row: Numbers) -> None:
+        """Give the variables the values that follow from a row."""
+        for own, value in zip(self.features, row, strict=True):
+            own.set(float(value))
+
+
+def encode_moves(inputs: Inputs, factual: Numbers) -> Moves:
+    """The cells of every feature between the factual, the ends of the rules' regions and the kinks of its cost.
+
+    For a feature of numbers with C cells, W of them wider than one value, s_c = 1 for the cell that the number lies in:
+
+        sum_c s_c = n,   sum_c v_c = u,   low_c s_c <= v_c <= high_c s_c        C + W columns, 2 + 2 W rows
+
+    where v_c is a variable for a wide cell and low_c s_c for a single value. Exact; the relaxation is the convex hull of the
+    cells, so that any cost that is linear on every cell has its convex envelope. Discrete features need nothing.
+    """
+    schema = inputs.schema
+    rules = schema.compile(factual)
+    own = block()
+    own.feature = blocks(len(schema))
+    found = []
+    for j, part in enumerate(inputs.features):
+        starts = _starts(rules, j) if part.scale is not None else np.empty(0)
+        domain = feature_cells(part.feature, schema.costs[j], float(factual[j]), starts)
+        found.append(_encode_feature(own.feature[j], part, float(factual[j]), domain))
+    return Moves(inputs, factual, rules, own, found)
+
+
+def _starts(rules: Sequence[Rule], j: int) -> Numbers:
+    """The doubles of a feature at which the region of some rule begins or has ended."""
+    regions = [region for rule in rules if not isinstance(rule, LinearRow) for i, region in rule.literals if i == j]
+    ends = np.array([end for region in regions for end in region.intervals]).reshape(-1, 2)
+    return np.unique(np.concatenate([ends[:, 0], np.nextafter(ends[:, 1], np.inf)]))
+
+
+def _encode_feature(own: Block, inputs: FeatureInputs, factual: float, domain: FeatureCells) -> FeatureMoves:
+    count, scale = len(domain.low), inputs.scale
+    if scale is None:
+        return FeatureMoves(inputs, factual, domain, Cells(inputs, domain.low, domain.high, []), {})
+    low, high = scale.units(domain.low), scale.units(domain.high)
+    wide = np.flatnonzero(low < high)
+    own.rows, own.cell, own.share = rows(), binaries(count), numbers(len(wide), 0.0, scale.length)
+    shares = {int(c): own.share[i] for i, c in enumerate(wide)}
+    add(own, total(own.cell[c] for c in range(count)) == inputs.is_number)
+    add(own, total(shares[c] if c in shares else float(low[c]) * own.cell[c] for c in range(count)) == inputs.variable)
+    for c, share in shares.items():
+        add(own, share >= float(low[c]) * own.cell[c])
+        add(own, share <= float(high[c]) * own.cell[c])
+    cells = Cells(inputs, domain.low, domain.high, [own.cell[c] for c in range(count)])
+    return FeatureMoves(inputs, factual, domain, cells, shares)
+
+
+def encode_cost(moves: Moves) -> Expression:
+    """The cost of the row for the factual: an expression, no rows and no columns of its own.
+
+    sum_j [ sum_k price_j(k) d_jk + sum_c price_j(low_c) s_jc + slope_jc (v_jc - low_c s_jc) ], exactly, with the prices of
+    the schema: 1 / MAD per unit, weights of values, fees and tables.
+    """
+    parts = zip(moves.features, moves.inputs.schema.costs, strict=True)
+    return total(term for own, cost in parts for term in _cost_terms(own, cost))
+
+
+def _cost_terms(own: FeatureMoves, cost: object) -> list[Expression]:
+    domain, scale = own.domain, own.inputs.scale
+    terms = [float(price) * atom for price, atom in zip(domain.atom_cost, own.inputs.atoms, strict=True) if price]
+    if scale is None:
+        return terms
+    feature = own.inputs.feature
+    first, last = (cost.price(feature, own.factual, ends) for ends in (domain.low, domain.high))  # type: ignore[attr-defined]
+    low, high = scale.units(domain.low), scale.units(domain.high)
+    for c, cell in enumerate(own.cells.variables):
+        terms.append(float(first[c]) * cell)
+        if c in own.shares:
+            slope = float((last[c] - first[c]) / (high[c] - low[c]))
+            terms.append(slope * (own.shares[c] - float(low[c]) * cell))
+    return terms
+
+
+def encode_constraints(moves: Moves) -> Block:
+    """Every constraint of the schema for the factual, one row each.
+
+        clause    sum over its literals of [x_j in region] >= 1
+        at most   sum over its literals of [x_j in region] <= count
+        linear    sum_i a_i x_i <= b + M sum_i (1 - n_i),  M = max(0, greatest left side - b)
+
+    [x_j in region] is the sum of the feature's d_k and s_c there. Exact: immutable, monotone and allowed values are clauses of
+    one literal, "if j increases then e decreases" is one of two, in any directions and of any kinds; sparsity is "at most".
+    """
+    own = block()
+    own.rows = rows()
+    for rule in moves.rules:
+        if isinstance(rule, LinearRow):
+            _add_linear(own, moves.inputs, rule)
+            continue
+        held = total(moves.features[j].within(region) for j, region in rule.literals)
+        add(own, held >= 1 if isinstance(rule, Clause) else held <= rule.count)
+    return own
+
+
+def _add_linear(own: Block, inputs: Inputs, rule: LinearRow) -> None:
+    """The row is eased by what the rule itself allows for rounding."""
+    parts = [(inputs.features[j], a) for j, a in zip(rule.features, rule.coefficients, strict=True)]
+    greatest = size = 0.0
+    for part, a in parts:
+        assert part.scale is not None
+        ends = part.scale.base, part.scale.base + part.scale.unit * part.scale.length
+        greatest += max(a * end for end in (*ends, *([0.0] if part.atoms else [])))
+        size += max(abs(a * end) for end in ends)
+    upper = rule.upper + FEASIBILITY * max(size, abs(rule.upper))
+    codes = [1 - part.is_number for part, _ in parts if part.atoms]
+    left = total(a * part.number for part, a in parts)
+    add(own, left <= upper + (max(0.0, greatest - upper) * total(codes) if codes else 0.0))

@@ -1,0 +1,252 @@
+"""`Programme`: one mixed-integer model per schema, form and circuit, asked about one factual after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from likely.circuit import Circuit
+from likely.mio.circuit import Formulation, Likelihood, encode_circuit
+from likely.mio.classifier import Scores, encode_classifier
+from likely.mio.inputs import Held, Inputs, cell_holds, encode_schema
+from likely.mio.leaves import Side
+from likely.mio.modelling import (
+    Block,
+    Expression,
+    add,
+    block,
+    columns_of,
+    growing,
+    numbers,
+    objective,
+    parameter,
+    programme,
+    rows,
+    size,
+    total,
+)
+from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves
+from likely.mio.target import Target, encode_target
+from likely.mio.tolerances import TOLERANCES, Tolerances
+from likely.predictor import Form
+from likely.problem import Problem
+from likely.schema import Schema
+from likely.schema.values import Numbers
+from likely.search.domain import FeatureCells, feature_cells, starts_of
+
+
+class Programme:
+    """The model of a schema, a form and a circuit: built once, then `ask`ed.
+
+    `model` is a Pyomo model of your own to look at, add to or export: `model.inputs`, `model.scores`, `model.likelihood` stay;
+    `model.question` (moves, constraints, goal, threshold, cuts) and `model.objective` are those of the last problem asked.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        form: Form,
+        circuit: Circuit | None = None,
+        *,
+        formulation: Formulation = "hull",
+        side: Side = "under",
+        big_m: float | None = None,
+        tolerances: Tolerances = TOLERANCES,
+    ) -> None:
+        self.tolerances = tolerances
+        self.model: Block = programme()
+        self.inputs: Inputs = encode_schema(schema)
+        self.model.inputs = self.inputs.block
+        self.scores: Scores = encode_classifier(form, self.inputs)
+        self.model.scores = self.scores.block
+        self.likelihood: Likelihood | None = None
+        if circuit is not None:
+            target = None
+            if circuit.target is not None:
+                self.model.target = numbers(len(circuit.target.atoms) + 1)
+                target = list(self.model.target.values())
+            self.likelihood = encode_circuit(circuit, self.inputs, target=target, formulation=formulation, side=side, big_m=big_m)
+            self.model.likelihood = self.likelihood.block
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns of the model as it is."""
+        return size(self.model)
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def ask(self, problem: Problem) -> None:
+        """Make the model that of a problem (of the same schema, form and circuit): what went before is forgotten."""
+        self.problem = problem
+        for name in ("objective", "question"):
+            if hasattr(self.model, name):
+                self.model.del_component(name)
+        self.inputs.schema = problem.schema
+        self.model.question = question = block()
+        question.rows, question.tight = rows(), parameter()
+        question.leave = growing(0, 1, whole=True)
+        self.moves: Moves = encode_moves(self.inputs, problem.factual)
+        question.moves = self.moves.block
+        question.constraints = encode_constraints(self.moves)
+        self.target: Target = encode_target(problem.goal, self.scores, self.tolerances)
+        question.target = self.target.block
+        self._hold()
+        # a row that says nothing, so that a solver knows every input, and gives it a value
+        add(question, total(own for part in self.inputs.features for own in part.variables) >= 0)
+        cost = encode_cost(self.moves)
+        own = problem.plausibility
+        if own is None or self.likelihood is None:
+            self.model.objective = objective(cost)
+            return
+        log = self._log_likelihood(problem)
+        eased = own.least - self.tolerances.outward * (1 + abs(own.least)) if own.least > -math.inf else None
+        if eased is not None:
+            add(question, log >= eased + question.tight)
+        self.model.objective = objective(cost - own.weight * log if own.weight else cost)
+
+    def _hold(self) -> None:
+        """What decoding must respect for this factual."""
+        self.leaves: list[Leave] = []
+        for own in self.moves.features:
+            own.inputs.held_now = own.cells.held
+            alone = own.domain.low[own.domain.low == own.domain.high]
+            scale = own.inputs.scale
+            multiples = np.array([scale.number(u) for u in scale.units(alone)]) if scale is not None else alone
+            own.inputs.apart = alone[multiples != alone]
+
+    def _log_likelihood(self, problem: Problem) -> Expression:
+        """The row's log-likelihood with its class, given what it is given; ties the circuit's target to the goal."""
+        own = problem.plausibility
+        assert own is not None
+        assert self.likelihood is not None
+        question, given = self.model.question, []
+        classes: dict[int, list[Expression]] = {}
+        for a, chosen in enumerate(self.target.chosen):
+            number = target_of(problem, a)
+            if own.circuit.target is not None:
+                k = len(own.circuit.target.atoms) if math.isnan(number) else round(number)
+                classes.setdefault(k, []).append(chosen)
+            log_given = own.log_given(problem.factual, number)
+            if log_given == math.inf:  # impossible: no row is likely then
+                add(question, chosen <= 0)
+            elif log_given:
+                given.append(log_given * chosen)
+        if own.circuit.target is not None:
+            for k in range(len(own.circuit.target.atoms) + 1):
+                add(question, self.model.target[k] == total(classes.get(k, [])))
+        return self.likelihood.log_likelihood - total(given)
+
+    # -- rows <-> variables ---------------------------------------------------------------------------------------------
+
+    def set(self, row: Numbers, alternative: int = 0) -> None:
+        """Give all variables the values that stand for a row and an alternative of the goal: a start."""
+        self.inputs.set(row)
+        self.scores.set(row)
+        self.moves.set(row)
+        self.target.set(alternative)
+        for leave in self.leaves:
+            leave.held.variable.set_value(int(leave.held.low <= row[leave.feature] <= leave.held.high))
+        if self.likelihood is not None:
+            target = self.likelihood.circuit.target
+            number = target_of(self.problem, alternative)
+            if target is not None:
+                for k, variable in self.model.target.items():
+                    variable.set_value(int(k == (len(target.atoms) if math.isnan(number) else round(number))))
+            self.likelihood.set(row if target is None else np.append(row, number))
+
+    def get(self) -> tuple[Numbers, int]:
+        """The row and the alternative that the variables' values stand for (the inverse of `set`)."""
+        return self.inputs.get(), self.target.get()
+
+    # -- cuts ---------------------------------------------------------------------------------------------------------
+
+    def exclude(self, row: Numbers, cells: Sequence[FeatureCells], alternative: int | None = None) -> None:
+        """Exclude all rows that lie in the same cells as a row (for an alternative, or for all).
+
+        Some feature must leave: for a discrete value or code by 1 - d_k, for a number by two 0-1 variables of its own, b below
+        its cell and a above it: u <= U + (below - U) b, u >= above * a, or by becoming a code. At most 2 columns and 2 rows per
+        feature of numbers, and 1 row: sum of all ways to leave >= 1. Exact.
+        """
+        ways: list[Expression] = [] if alternative is None else [1 - self.target.chosen[alternative]]
+        for j, (own, part) in enumerate(zip(self.inputs.features, cells, strict=True)):
+            atom = own.atom(float(row[j]))
+            if atom is not None:
+                ways.append(1 - own.atoms[atom])
+                continue
+            here = np.flatnonzero(cell_holds(own, part.low, part.high, float(row[j])))
+            ways += [*own.atoms, *self._leave(j, part, int(here[0]))]
+        add(self.model.question, total(ways) >= 1)
+
+    def _leave(self, j: int, part: FeatureCells, cell: int) -> list[Expression]:
+        """Below a cell of numbers, and above it, where there is anything."""
+        own = self.inputs.features[j]
+        assert own.scale is not None
+        question, found = self.model.question, []
+        low, high = own.scale.units(part.low), own.scale.units(part.high)
+        if cell > 0:
+            way = question.leave.add()
+            add(question, own.variable <= own.scale.length + (float(high[cell - 1]) - own.scale.length) * way)
+            found.append(Leave(j, Held(way, float(part.low[0]), float(part.high[cell - 1]))))
+        if cell < len(part.low) - 1:
+            way = question.leave.add()
+            add(question, own.variable >= float(low[cell + 1]) * way)
+            found.append(Leave(j, Held(way, float(part.low[cell + 1]), float(part.high[-1]))))
+        own.held_now += [leave.held for leave in found]
+        self.leaves += found
+        return [leave.held.variable for leave in found]
+
+    def exclude_changes(self, row: Numbers) -> None:
+        """Exclude all rows that change the same features as a row: 1 row."""
+        ways = []
+        for own, value in zip(self.moves.features, row, strict=True):
+            if not np.isnan(own.factual):  # an unknown value is always changed
+                ways.append(own.stays if value != own.factual else 1 - own.stays)
+        add(self.model.question, total(ways) >= 1)
+
+    def exclude_crossing(self, j: int) -> None:
+        """Exclude what holds of a feature now and contradicts itself in the last bits of a number: 1 row."""
+        own = self.inputs.features[j]
+        held = [part for part in (*own.held, *own.held_now) if part.active]
+        lowest, highest = min(held, key=lambda part: part.high), max(held, key=lambda part: part.low)
+        add(self.model.question, lowest.indicator + highest.indicator <= 1)
+
+    def cells(self) -> list[FeatureCells]:
+        """The cells in which two answers are the same one: on each, circuit, trees and rules are constant."""
+        schema, problem = self.problem.schema, self.problem
+        parts = zip(schema.features, schema.costs, problem.factual, starts_of(problem, self.moves.rules), strict=True)
+        return [feature_cells(feature, cost, float(factual), own) for feature, cost, factual, own in parts]
+
+    @contextmanager
+    def tightened(self, inward: float) -> Iterator[None]:
+        """While the 0-1 variables keep their values, and goal and threshold are asked for with so much to spare."""
+        fixed = [own for own in columns_of(self.model) if own.is_integer() and own.ub - own.lb <= 1]
+        for own in fixed:
+            own.fix(round(own.value))
+        self.model.question.tight.set_value(inward)
+        self.target.block.tight.set_value(inward)
+        try:
+            yield
+        finally:
+            for own in fixed:
+                own.unfix()
+            self.model.question.tight.set_value(0.0)
+            self.target.block.tight.set_value(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Leave:
+    """A way in which a feature leaves a cell."""
+
+    feature: int
+    held: Held
+
+
+def target_of(problem: Problem, alternative: int) -> float:
+    """The class of an alternative of the goal, as the circuit knows it; NaN for any."""
+    assert problem.plausibility is not None
+    target, number = problem.plausibility.circuit.target, problem.goal.alternatives[alternative].number
+    return math.nan if target is None or number is None else target.number(problem.form.classes[number])

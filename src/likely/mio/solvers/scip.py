@@ -1,0 +1,81 @@
+"""SCIP, by PySCIPOpt: the model goes through a file, since that is the one way that takes a start from us."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from likely.errors import MissingExtraError
+from likely.mio.modelling import Block, write
+from likely.mio.solvers.solver import Effort, Outcome, Report
+from likely.mio.tolerances import Tolerances
+
+
+class Scip:
+    """SCIP."""
+
+    def __init__(self, model: Block, options: Mapping[str, Any], tolerances: Tolerances) -> None:
+        try:
+            import pyscipopt
+        except ImportError:
+            raise MissingExtraError("pyscipopt", "scip", "solve with SCIP") from None
+        self.package, self.model, self.options, self.tolerances = pyscipopt, model, dict(options), tolerances
+
+    def solve(self, effort: Effort, *, start: bool) -> Report:
+        """Minimise; see `Solver`."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "model.lp")
+            columns = write(self.model, path)
+            scip = self.package.Model()
+            scip.hideOutput()
+            scip.readProblem(path)
+        self._set(scip, effort)
+        variables = {own.name: own for own in scip.getVars() if own.name in columns}
+        if start:
+            self._start(scip, columns, variables)
+        scip.optimize()
+        outcome = _OUTCOMES.get(scip.getStatus(), "failed")
+        found = None
+        if scip.getNSols() > 0:  # getObjVal answers even if there is none
+            best = scip.getBestSol()
+            found = float(scip.getSolObjVal(best))
+            for name, variable in variables.items():
+                columns[name].set_value(scip.getSolVal(best, variable), skip_validation=True)
+        bound = scip.getDualbound()
+        proven = math.inf if outcome == "infeasible" else float(bound) if abs(bound) < 1e19 else -math.inf
+        return Report(outcome, found, proven, int(scip.getNTotalNodes()))
+
+    def _set(self, scip: Any, effort: Effort) -> None:
+        scip.setParams(
+            {
+                "limits/time": effort.seconds,
+                "limits/totalnodes": effort.nodes,
+                "limits/absgap": effort.absolute_gap,
+                "limits/gap": effort.relative_gap,
+                "numerics/feastol": self.tolerances.feasibility,
+                **self.options,
+            }
+        )
+
+    def _start(self, scip: Any, columns: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
+        solution = scip.createSol()
+        for name, variable in variables.items():
+            if columns[name].value is not None:
+                scip.setSolVal(solution, variable, columns[name].value)
+        scip.addSol(solution)
+
+
+_OUTCOMES: dict[str, Outcome] = {
+    "optimal": "optimal",
+    "gaplimit": "optimal",
+    "infeasible": "infeasible",
+    "inforunbd": "infeasible",
+    "timelimit": "stopped",
+    "nodelimit": "stopped",
+    "totalnodelimit": "stopped",
+    "userinterrupt": "stopped",
+    "memlimit": "stopped",
+}

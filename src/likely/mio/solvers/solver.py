@@ -1,0 +1,42 @@
+"""`Solver`: the little that a programme needs of a solver, and what Pyomo does not say in one way for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from likely.mio.modelling import Block
+from likely.mio.tolerances import Tolerances
+
+#: optimal: within the gaps. stopped: a limit came first, with a solution or without. failed: the solver broke off.
+Outcome: TypeAlias = Literal["optimal", "infeasible", "stopped", "failed"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """When a solver must stop."""
+
+    seconds: float
+    nodes: int
+    absolute_gap: float
+    relative_gap: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a solver says: the objective of the solution that the variables now have (None: there is none), and its bound."""
+
+    outcome: Outcome
+    found: float | None
+    proven: float
+    nodes: int
+
+
+class Solver(Protocol):
+    """One solver, bound to one model that may change between solves."""
+
+    def __init__(self, model: Block, options: Mapping[str, Any], tolerances: Tolerances) -> None: ...
+
+    def solve(self, effort: Effort, *, start: bool) -> Report:
+        """Minimise the model's objective; the variables' values are where to start, and then the best found."""

@@ -1,0 +1,84 @@
+"""`encode_target`: what the scores must reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likely.mio.classifier import Scores
+from likely.mio.modelling import Block, Expression, add, binaries, block, parameter, rows, total
+from likely.mio.tolerances import TOLERANCES, Tolerances
+from likely.problem import Goal
+from likely.schema.values import Numbers
+
+
+@dataclass(eq=False)
+class Target:
+    """The goal: `block` to put into a model; `chosen[a]` is 1 for the alternative that the row is asked to reach."""
+
+    goal: Goal
+    scores: Scores
+    block: Block
+    chosen: list[Expression]
+
+    def set(self, alternative: int) -> None:
+        """Give the variables the values that stand for an alternative."""
+        for a in range(len(self.chosen) if len(self.chosen) > 1 else 0):
+            self.block.chosen[a].set_value(int(a == alternative))
+
+    def get(self) -> int:
+        """The alternative that the variables' values stand for."""
+        return max(range(len(self.chosen)), key=lambda a: self.block.chosen[a].value) if len(self.chosen) > 1 else 0
+
+
+def encode_target(goal: Goal, scores: Scores, tolerances: Tolerances = TOLERANCES) -> Target:
+    """At least one alternative of a goal: all of its inequalities over the scores.
+
+    With g_a = 1 for the alternative that is asked for (A of them; a constant if there is but one):
+
+        sum_a g_a = 1,    coefficients @ scores >= least - M (1 - g_a),    M = least - the smallest left side
+
+    A columns and 1 row if A > 1, and a row per inequality. A binary goal is one inequality, a class among C has C - 1, "any
+    other class" has C - 1 alternatives; an order of classes is one alternative. Eased by `Tolerances.outward`, else exact;
+    a share of a softmax is not linear: what follows from it is encoded, and `add_tangent` cuts.
+    """
+    own = block()
+    own.rows, own.tight = rows(), parameter()
+    count = len(goal.alternatives)
+    chosen: list[Expression] = [1.0]
+    if count > 1:
+        own.chosen = binaries(count)
+        chosen = [own.chosen[a] for a in range(count)]
+        add(own, total(chosen) == 1)
+    found = Target(goal, scores, own, chosen)
+    for a, alternative in enumerate(goal.alternatives):
+        for coefficients, least in zip(alternative.coefficients, alternative.least, strict=True):
+            _add(found, a, coefficients, float(least), tolerances)
+    return found
+
+
+def _add(target: Target, a: int, coefficients: Numbers, least: float, tolerances: Tolerances = TOLERANCES) -> None:
+    scores = target.scores
+    smallest = float(np.minimum(coefficients * scores.low, coefficients * scores.high).sum())
+    eased = least - tolerances.outward * (1 + abs(least))
+    left = total(float(c) * own for c, own in zip(coefficients, scores.outputs, strict=True) if c)
+    off = max(0.0, eased - smallest) * (1 - target.chosen[a])
+    add(target.block, left >= eased + target.block.tight - off)
+
+
+def add_tangent(target: Target, alternative: int, scores: Numbers) -> None:
+    """Cut off scores at which a softmax is below what its share asks for; none that fulfil it.
+
+    scale s_c - log sum_k exp(scale s_k) >= log low; the sum's logarithm is convex, so its tangent lies below it.
+    """
+    share = target.goal.alternatives[alternative].share
+    assert share is not None
+    z = share.scale * scores
+    top = z.max()
+    weights = np.exp(z - top)
+    height = float(top + np.log(weights.sum()))
+    weights /= weights.sum()
+    coefficients = -share.scale * weights
+    coefficients[share.output] += share.scale
+    _add(target, alternative, coefficients, share.log_ends[0] + height - float(weights @ z))

@@ -1,0 +1,24 @@
+"""Every tolerance of the programmes, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """How exactly a solver computes, and what is done about it.
+
+    All of them err outwards: a programme never loses an answer to rounding. What a solver returns is decoded and tested
+    with the form and the circuit themselves; what fails is moved inwards, or cut off.
+    """
+
+    #: By how much a row of the programme may be missed, and an integer variable be off.
+    feasibility: float = 1e-9
+    #: By how much goal and threshold are eased, so that an answer just there is not lost; relative to their size.
+    outward: float = 1e-8
+    #: By how much they are tightened, one after the other, where an answer of the programme turns out to be none.
+    inward: tuple[float, ...] = (3e-8, 1e-6)
+
+
+TOLERANCES = Tolerances()

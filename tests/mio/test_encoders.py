@@ -1,0 +1,246 @@
+"""The contract of every encoder: with the input fixed, its block has the right value, or the promised side of it; decoding undoes
+encoding; rows and columns are as many as the docstring says."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from likely.circuit import Leaf, Product, Sum
+from likely.circuit.evaluate import log_likelihood, max_log_likelihood
+from likely.errors import CircuitError
+from likely.predictor import Linear, ReluNetwork, TreeEnsemble
+from likely.problem import Plausibility, Problem
+from likely.schema import Binary
+from likely.schema.rules import LinearRow
+from tests.oracles.search import space_of
+from tests.strategies import circuits_over, finite_schemas, forms, generators, problems
+
+pyo = pytest.importorskip("pyomo.environ")
+pytest.importorskip("highspy")
+from likely import mio  # noqa: E402
+from likely.mio.bounds import layers_of, points_of, unit_bounds  # noqa: E402
+from likely.mio.modelling import size, value_of  # noqa: E402
+from likely.mio.solvers import Effort, make_solver  # noqa: E402
+
+EFFORT = Effort(20.0, 10_000, 1e-9, 0.0)
+
+
+def model_of(*parts: Any) -> Any:
+    """A model of these blocks, with nothing to minimise."""
+    model = pyo.ConcreteModel()
+    for i, part in enumerate(parts):
+        model.add_component(f"part{i}", part)
+    model.row = pyo.Constraint(expr=sum(own for own in model.component_data_objects(pyo.Var)) >= -1e9)
+    return model
+
+
+def least(model: Any, expression: Any) -> float | None:
+    """The least value of an expression in a model; None if there is none."""
+    if hasattr(model, "objective"):
+        model.del_component("objective")
+    model.objective = pyo.Objective(expr=expression)
+    report = make_solver("highs", model).solve(EFFORT, start=False)
+    return None if report.outcome == "infeasible" else report.found
+
+
+def fixed(inputs: mio.Inputs, row: np.ndarray) -> None:
+    """Fix the input at a row."""
+    inputs.set(row)
+    for own in inputs.block.component_data_objects(pyo.Var):
+        own.fix()
+
+
+def some_rows(space: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
+    return space[rng.choice(len(space), min(count, len(space)), replace=False)]
+
+
+@settings(max_examples=30)
+@given(problem=problems(rows=150, plausible=False), rng=generators())
+def test_schema(problem: Problem, rng: np.random.Generator) -> None:
+    """What is set comes back, and keeps every row of the block; columns and rows are counted."""
+    inputs = mio.encode_schema(problem.schema)
+    model = model_of(inputs.block)
+    for row in some_rows(space_of(problem), rng, 8):
+        if (row == problem.factual).all() or all(f.fits(row[j : j + 1])[0] for j, f in enumerate(problem.schema.features)):
+            inputs.set(row)
+            assert all(value_of(own.body) <= value_of(own.upper) + 1e-9 for own in _rows(model) if own.has_ub())
+            assert all(value_of(own.body) >= value_of(own.lower) - 1e-9 for own in _rows(model) if own.has_lb())
+            assert np.allclose(inputs.get(), row, rtol=1e-9, atol=1e-12)
+    wanted_rows = wanted_columns = 0
+    for own in inputs.features:
+        count, numeric = len(own.feature.atoms), own.feature.numeric
+        wanted_columns += 1 if isinstance(own.feature, Binary) else count + numeric
+        wanted_rows += 0 if isinstance(own.feature, Binary) or not count else 2 if numeric else 1
+        if own.holes is not None:
+            wanted_columns += len(own.holes.low)
+            wanted_rows += 3
+    assert size(inputs.block) == (wanted_rows, wanted_columns)
+
+
+def _rows(model: Any) -> list[Any]:
+    return list(model.component_data_objects(pyo.Constraint))
+
+
+@settings(max_examples=25)
+@given(problem=problems(rows=150, plausible=False), rng=generators())
+def test_constraints_and_cost(problem: Problem, rng: np.random.Generator) -> None:
+    """At every row: the cost of the schema, and feasible exactly if the row keeps the rules."""
+    inputs = mio.encode_schema(problem.schema)
+    moves = mio.encode_moves(inputs, problem.factual)
+    constraints, cost = mio.encode_constraints(moves), mio.encode_cost(moves)
+    wide = [len(own.shares) for own in moves.features]
+    cells = [len(own.cells.variables) for own in moves.features]
+    numeric = sum(own.inputs.scale is not None for own in moves.features)
+    assert size(moves.block) == (2 * numeric + 2 * sum(wide), sum(cells) + sum(wide))
+    assert size(constraints)[0] <= len(moves.rules)
+    if not any(isinstance(rule, LinearRow) for rule in moves.rules):
+        assert size(constraints)[1] <= 1  # one that can never hold
+    model = model_of(inputs.block, moves.block, constraints)
+    for row in some_rows(space_of(problem), rng, 3):
+        fixed(inputs, row)
+        found = least(model, cost)
+        assert (found is not None) == bool(problem.schema.keeps(problem.factual, row[None])[0])
+        if found is not None:
+            assert found == pytest.approx(problem.schema.prices(problem.factual, row[None])[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["linear", "network", "forest"])
+@settings(max_examples=15)
+@given(data=st.data())
+def test_classifier(kind: str, data: st.DataObject) -> None:
+    """At every row: the scores of the form, whether they are pushed up or down; within the bounds."""
+    problem = data.draw(problems(rows=150, kinds=[kind], plausible=False))
+    inputs = mio.encode_schema(problem.schema)
+    scores = mio.encode_classifier(problem.form, inputs)
+    assert size(scores.block) == classifier_size(problem.form, inputs, scores)
+    model = model_of(inputs.block, scores.block)
+    for row in some_rows(space_of(problem), data.draw(generators()), 2):
+        true = problem.form.score(row[None])[0]
+        assert (scores.low - 1e-9 <= true).all()
+        assert (true <= scores.high + 1e-9).all()
+        fixed(inputs, row)
+        scores.set(row)
+        assert [value_of(own) for own in scores.outputs] == pytest.approx(true, abs=1e-7)
+        for output, value in zip(scores.outputs, true, strict=True):
+            assert least(model, output) == pytest.approx(value, abs=1e-6)
+            assert least(model, -1 * output) == pytest.approx(-value, abs=1e-6)
+
+
+def classifier_size(form: Any, inputs: mio.Inputs, scores: mio.Scores) -> tuple[int, int]:
+    """Rows and columns, as the docstrings count them."""
+    if isinstance(form, Linear):
+        return 0, 0
+    if isinstance(form, ReluNetwork):
+        rows = columns = len(form.columns)
+        for low, high in unit_bounds(layers_of(form), points_of(form.columns, inputs))[:-1]:
+            open_, on = int(((low < 0) & (high > 0)).sum()), int(((low >= 0) & (high > 0)).sum())
+            rows, columns = rows + 3 * open_ + on, columns + 2 * open_ + on
+        return rows, columns
+    assert isinstance(form, TreeEnsemble)
+    cells = [own for own in scores.block.feature.values() if hasattr(own, "cell")]
+    tests = sum(len(own.flow) // 2 for own in scores.block.tree.values())
+    return 3 * len(cells) + 3 * tests, sum(len(own.cell) for own in cells) + 2 * tests
+
+
+@pytest.mark.parametrize("side", ["under", "over"])
+@pytest.mark.parametrize("formulation", ["hull", "paper"])
+@settings(max_examples=15)
+@given(data=st.data())
+def test_circuit(formulation: Any, side: Any, data: st.DataObject) -> None:
+    """At every row: the greatest log-likelihood is the promised one, and on the promised side of the true one."""
+    schema = data.draw(finite_schemas(features=3, rows=100, rules=0))
+    circuit = data.draw(circuits_over(schema.features))
+    problem = Problem(schema, np.full(len(schema), math.nan), data.draw(forms(schema.features)), None)  # type: ignore[arg-type]
+    inputs = mio.encode_schema(schema)
+    block = mio.encode_circuit(circuit, inputs, formulation=formulation, side=side)
+    model = model_of(inputs.block, block.block)
+    for row in some_rows(space_of(problem), data.draw(generators()), 2):
+        fixed(inputs, row)
+        found = least(model, -1 * block.log_likelihood)
+        greatest = -math.inf if found is None else -found
+        true, promised = float(log_likelihood(circuit, row[None])[0]), block.value(row)
+        assert greatest == pytest.approx(promised, abs=1e-5)
+        if side == "under":
+            assert promised <= true + 1e-9
+            assert promised == pytest.approx(float(max_log_likelihood(circuit, row[None])[0]), abs=1e-9)
+        else:
+            assert promised >= true - 1e-9
+        if promised > -math.inf:
+            block.set(row)
+            assert all(value_of(own.body) <= value_of(own.upper) + 1e-6 for own in _rows(model) if own.has_ub())
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_circuit_size(data: st.DataObject) -> None:
+    """Rows and columns of both formulations, counted from the circuit."""
+    schema = data.draw(finite_schemas(features=3, rows=100, rules=0))
+    circuit = data.draw(circuits_over(schema.features).filter(lambda own: own.floor > 0))
+    sums = [node for node in circuit.nodes if isinstance(node, Sum)]
+    if len(circuit.nodes) > 60 or any(0 in node.weights for node in sums):
+        return
+    inputs = mio.encode_schema(schema)
+    from likely.mio.leaves import leaves_of
+
+    parts = leaves_of(circuit, inputs, None, "under")
+    leaves = sum(isinstance(node, Leaf) for node in circuit.nodes)
+    runs = [(part, own) for part in parts for own in part.runs if len(own.low)]
+    numeric = sum(own.scale is not None for own in inputs.features)
+    # hull: what a sum with one child, or a node that nothing leads to, has no need of is left out
+    wide = [node for node in sums if len(node.children) > 1]
+    atoms = sum(len(part.indicators) for part in parts)
+    rows = 1 + len(wide) + leaves + atoms + 2 * numeric
+    columns = 1 + sum(len(node.children) for node in wide) + sum(len(part.indicators) * len(part.leaves) for part in parts)
+    columns += sum(len(own.low) for _, own in runs)
+    hull = mio.encode_circuit(circuit, inputs, formulation="hull")
+    assert size(hull.block) <= (rows, columns)
+    if len(reached(circuit)) == len(circuit.nodes):
+        assert size(hull.block) == (rows, columns)
+    binned = [own for part, own in runs if len(own.low) > 1 or part.indicators]
+    bins, children = sum(len(own.low) for own in binned), sum(len(node.children) for node in sums)
+    paper = mio.encode_circuit(circuit, inputs, formulation="paper")
+    nodes = len(circuit.nodes)
+    assert size(paper.block)[1] == 1 + nodes + bins + children
+    assert size(paper.block)[0] == 1 + (nodes - len(sums)) + 2 * bins + len(binned) + children + len(sums)
+
+
+def reached(circuit: Any) -> set[int]:
+    """The nodes that the root leads to."""
+    found, stack = set(), [len(circuit.nodes) - 1]
+    while stack:
+        n = stack.pop()
+        found.add(n)
+        node = circuit.nodes[n]
+        stack += node.children if isinstance(node, (Sum, Product)) else ()
+    return found
+
+
+@settings(max_examples=20)
+@given(problem=problems(rows=150), rng=generators())
+def test_programme_takes_a_row_and_gives_it_back(problem: Problem, rng: np.random.Generator) -> None:
+    circuit = problem.plausibility.circuit if isinstance(problem.plausibility, Plausibility) else None
+    programme = mio.Programme(problem.schema, problem.form, circuit)
+    programme.ask(problem)
+    for row in some_rows(space_of(problem), rng, 5):
+        programme.set(row, 0)
+        found, alternative = programme.get()
+        assert np.allclose(found, row, rtol=1e-9, atol=1e-12)
+        assert alternative == 0
+
+
+def test_refusals() -> None:
+    from likely import Schema
+    from likely.circuit import Bernoulli, Circuit
+
+    schema = Schema((Binary("a"),))
+    inputs, circuit = mio.encode_schema(schema), Circuit((Binary("a"),), (Bernoulli(0, 0.5),))
+    with pytest.raises(CircuitError, match="be 'paper' or 'hull', and its side 'under' or 'over'"):
+        mio.encode_circuit(circuit, inputs, formulation="other")  # type: ignore[arg-type]
+    with pytest.raises(CircuitError, match="have the features of the schema; got 1 and 2"):
+        mio.encode_circuit(circuit, mio.encode_schema(Schema((Binary("a"), Binary("b")))))
