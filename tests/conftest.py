@@ -4,6 +4,7 @@ or to make what fails small ("small")."""
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -15,4 +16,6 @@ settings.register_profile(
 )
 settings.register_profile("small", settings.get_profile("ci"), phases=list(Phase))
 settings.register_profile("thorough", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=_SLOW)
+# A runner that is started in the background ignores Ctrl-C; the tests of it must not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

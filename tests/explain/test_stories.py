@@ -271,13 +271,13 @@ def test_arrays_with_a_schema() -> None:
 
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
 def test_interrupted_after_the_first_answers() -> None:
-    """A hundred answers of a network take a while."""
+    """Thousands of answers of a network take a while."""
     X, y = table_of()
     model = pipeline(MLPClassifier((24, 24), max_iter=100, random_state=0)).fit(X, y)
     explainer = likely.Explainer(model, schema_of(), circuit_of()).fit(X, y)
     row = X[model.predict(X) == "no"].iloc[0]
     seen = []
-    answer = explainer.explain(row, k=100, limits=Limits(), callback=lambda moment: seen.append(moment) or len(seen) < 2)
+    answer = explainer.explain(row, k=5000, limits=Limits(), callback=lambda moment: seen.append(moment) or len(seen) < 4)
     assert answer.interrupted
     assert answer.status == "feasible"
     assert answer

@@ -11,7 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likely import search
-from likely.problem import Problem
+from likely.predictor import Link, TreeEnsemble
+from likely.predictor.forms import NODE
+from likely.problem import Problem, to_class
+from likely.schema import Binary, Mixed, Schema
+from likely.schema.costs import MixedCost, MoveCost, SwitchCost
 from tests.mio.judging import LIMITS, SAME, approximate, same
 from tests.search.instances import variants
 from tests.search.judging import check_solution
@@ -81,3 +85,14 @@ def test_both_sides_bracket_the_exact_optimum(problem: Problem, rng: np.random.G
         assert found.bounds.found >= best - SAME * (1 + abs(best)) if best < math.inf else not found.solutions
         if found.status in ("optimal", "infeasible"):
             same(wanted, found)
+
+
+def test_fee_at_the_end_of_an_interval() -> None:
+    """The factual is the largest number and an answer; HiGHS 1.14 with presolve stayed just below it, at the price of a fee."""
+    cost = MixedCost(MoveCost(41.12008364335175, 31.597834351238337, 58.157327602819834), (31.492142835650945,), 1.0)
+    schema = Schema((Mixed("a", -3, 1, (-9,)), Binary("x")), (), (cost, SwitchCost((1.0, 0.5))))
+    form = TreeEnsemble(
+        Link("argmax"), ("x", "y"), np.array([(0.0, 0.0, -1, 0, 0, 0)], dtype=NODE), [0], [0], [1.5, 1.25], [0.0, 0.0], False
+    )  # type: ignore[arg-type]
+    problem = Problem(schema, np.array([1.0, 1.0]), form, to_class(form, "x", margin=1.0))
+    assert mio.solve(problem).solutions[0].objective == 0.0
