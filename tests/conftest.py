@@ -12,7 +12,7 @@ _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_to
 # A failure is not made smaller there: that may take long, and the same example comes again where there is time for it.
 _NO_SHRINKING = [Phase.explicit, Phase.generate]
 settings.register_profile(
-    "ci", max_examples=40, deadline=None, derandomize=True, database=None, phases=_NO_SHRINKING, suppress_health_check=_SLOW
+    "ci", max_examples=25, deadline=None, derandomize=True, database=None, phases=_NO_SHRINKING, suppress_health_check=_SLOW
 )
 settings.register_profile("small", settings.get_profile("ci"), phases=list(Phase))
 settings.register_profile("thorough", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=_SLOW)
