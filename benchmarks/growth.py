@@ -150,6 +150,8 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
         for own, place, height in zip(points, x, middle, strict=True):
             panel.plot(place, height, "o", color="C0", markerfacecolor="C0" if own["certified"] == 1 else "white")
         panel.set(xscale="log", yscale="log", xlabel=TITLES[axis])
+        panel.set_xticks(x, [str(own) for own in x])
+        panel.set_xticks([], minor=True)
         panel.grid(alpha=0.3)
     panels[0][0].set_ylabel("processor seconds per query")
     figure.savefig(path, dpi=150)
