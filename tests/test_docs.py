@@ -1,23 +1,38 @@
-"""Every Python example in the README and the documentation runs, page by page, from top to bottom."""
+"""The README and the documentation: every Python example runs, every link leads somewhere, every public name is there."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+import likely
 from likely.predictor import registry
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 #: a Python block, and the optional package it needs, where a comment before it says so
 BLOCK = re.compile(r"(?:^<!-- needs: (\w+) -->\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+#: `::: likely.room.name`, or `::: likely.room.name.name` where a module of the room has the name, too
+DIRECTIVE = re.compile(r"^::: likely\.(\w+)\.(\w+)(?:\.\2)?$", re.MULTILINE)
+ROOMS = [*(name for name in likely.__all__ if isinstance(getattr(likely, name), ModuleType)), "errors", "schema"]
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
 @pytest.fixture
@@ -29,7 +44,7 @@ def _tidy_registry() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_tidy_registry")
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_examples_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -42,11 +57,51 @@ def test_examples_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(block, f"{page.name}, example {i + 1}", "exec"), names)
+            exec(compile(block, f"{named(page)}, example {i + 1}", "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as the site and the repository make them."""
+    headings = HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+    for target, anchor in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        if "://" in target:
+            continue
+        found = page.parent / target if target else page
+        assert found.exists(), f"{named(page)} links to {target}, which is not there"
+        assert not anchor or anchor in anchors(found), f"{named(page)} links to {target}#{anchor}, which is no heading"
+
+
+def nav_pages(entries: list[Any]) -> list[str]:
+    """The pages that a navigation leads to, in order."""
+    parts = [value for entry in entries for value in entry.values()]
+    return [page for part in parts for page in ([part] if isinstance(part, str) else nav_pages(part))]
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    settings = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    assert sorted(nav_pages(settings["project"]["nav"])) == sorted(pages)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_name_is_in_the_reference(room: str) -> None:
+    module = import_module(f"likely.{room}")
+    own = getattr(module, "__all__", [name for name, value in vars(module).items() if isinstance(value, type)])
+    page = (DOCS / "reference" / f"{room}.md").read_text(encoding="utf-8")
+    directives = DIRECTIVE.findall(page)
+    assert {name for at, name in directives if at == room} == set(own)
+    assert len(directives) == len(set(own))
+    # Of two things with one name, a function and its module, a short directive would show the module.
+    twins = [name for name in own if hasattr(module, "__path__") and find_spec(f"likely.{room}.{name}")]
+    assert [name for name in twins if f"::: likely.{room}.{name}.{name}\n" not in f"{page}\n"] == []
+
+
+def test_every_name_of_the_package_is_one_of_a_room() -> None:
+    rooms = {name for room in ROOMS for name in getattr(import_module(f"likely.{room}"), "__all__", ())}
+    errors = {name for name in likely.__all__ if hasattr(likely.errors, name)}
+    assert set(likely.__all__) - set(ROOMS) <= rooms | errors
