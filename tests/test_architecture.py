@@ -22,9 +22,10 @@ ARROWS = {
     "show": {"errors", "schema", "circuit", "explain"},
     "problem": {"errors", "schema", "predictor", "circuit"},
     "search": {"errors", "schema", "predictor", "circuit", "problem", "_core"},
-    "mio": {"errors", "schema", "predictor", "circuit", "problem", "search"},  # the domain's cells are the search's
+    "mio": {"errors", "schema", "predictor", "circuit", "problem"},
     "explain": {"errors", "schema", "predictor", "circuit", "problem", "search"},
-    "cli": {"errors", "schema", "circuit", "datasets", "problem", "search", "explain", "show"},
+    "bench": {"errors", "schema", "predictor", "circuit", "problem", "explain"},
+    "cli": {"errors", "schema", "circuit", "datasets", "problem", "search", "explain", "show", "bench"},
     "__main__": {"cli"},
     "__init__": {"errors", "schema", "explain"},
 }

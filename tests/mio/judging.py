@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from likely.problem import Limits, Problem, Result
+from likely import search
+from likely.errors import ContradictionError
+from likely.problem import Alternative, Bounds, Limits, Problem, Result
+from likely.schema import Linear
 
 LIMITS = Limits(seconds=5)
 #: A solver's tolerances, through prices of up to a few units.
 SAME = 1e-5
+#: How far from an edge solvers agree.
+EDGE = 1e-5
 
 
 def approximate(problem: Problem) -> Problem:
@@ -18,12 +23,59 @@ def approximate(problem: Problem) -> Problem:
     return problem if own is None else replace(problem, plausibility=replace(own, approximate=True))
 
 
-def same(one: Result, other: Result) -> None:
-    """The same claim: infeasible, or an optimum within the solver's tolerances."""
-    assert one.status in ("optimal", "infeasible"), one
-    assert other.status in ("optimal", "infeasible"), other
-    assert one.status == other.status, (one, other)
+def alike(one: Result, other: Result) -> bool:
+    """Whether two results are the same claim: infeasible, or answers of the same objectives within a solver's tolerances."""
+    if not {one.status, other.status} <= {"optimal", "infeasible"} or one.status != other.status:
+        return False
     found = [[own.objective for own in result.solutions] for result in (one, other)]
-    assert len(found[0]) == len(found[1]), found
-    for a, b in zip(*found, strict=True):
-        assert math.isclose(a, b, rel_tol=SAME, abs_tol=SAME), found
+    return len(found[0]) == len(found[1]) and all(
+        math.isclose(a, b, rel_tol=SAME, abs_tol=SAME) for a, b in zip(*found, strict=True)
+    )
+
+
+def agree(problem: Problem, limits: Limits, found: Result) -> None:
+    """The result is that of the exact engine.
+
+    Or the problem stands on an edge, where a solver's tolerances decide: asked for a little more or a little less, the exact
+    engine itself says something else. Then, and where a limit came first, the bounds must hold what it says of both.
+    """
+    if alike(search.solve(problem, limits), found):
+        return
+    less, more = (_solved(problem, by, limits) for by in (-EDGE, EDGE))
+    late = found.status in ("feasible", "unknown") and found.statistics.seconds > 0.9 * limits.seconds
+    assert late or not alike(less, more), (less, found)
+    assert _best(found) >= _best(less) - SAME * (1 + abs(_best(less))) or less.status == "infeasible"
+    if limits.solutions == 1:
+        assert found.bounds.proven <= _best(more) + SAME * (1 + abs(_best(more)))
+
+
+def _best(result: Result) -> float:
+    return result.solutions[0].objective if result.solutions else math.inf
+
+
+def _solved(problem: Problem, by: float, limits: Limits) -> Result:
+    try:
+        return search.solve(moved(problem, by), limits)
+    except ContradictionError:
+        return Result("infeasible", (), Bounds(math.inf, math.inf))
+
+
+def moved(problem: Problem, by: float) -> Problem:
+    """The problem with goal, threshold and sums asked for by a little more."""
+    alternatives = tuple(_moved_alternative(own, by) for own in problem.goal.alternatives)
+    plausibility = problem.plausibility
+    if plausibility is not None and plausibility.least > -math.inf:
+        plausibility = replace(plausibility, least=plausibility.least + by * (1 + abs(plausibility.least)))
+    rules = tuple(
+        replace(own, upper=own.upper - by * (1 + abs(own.upper))) if isinstance(own, Linear) else own
+        for own in problem.schema.constraints
+    )
+    schema = replace(problem.schema, constraints=rules)
+    return replace(problem, schema=schema, goal=replace(problem.goal, alternatives=alternatives), plausibility=plausibility)
+
+
+def _moved_alternative(own: Alternative, by: float) -> Alternative:
+    share = own.share
+    if share is not None:
+        share = replace(share, low=min(1.0, share.low * (1 + by)), high=max(0.0, share.high * (1 - by)))
+    return replace(own, least=own.least + by * (1 + abs(own.least)), share=share)

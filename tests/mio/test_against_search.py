@@ -16,7 +16,7 @@ from likely.predictor.forms import NODE
 from likely.problem import Problem, to_class
 from likely.schema import Binary, Mixed, Schema
 from likely.schema.costs import MixedCost, MoveCost, SwitchCost
-from tests.mio.judging import LIMITS, SAME, approximate, same
+from tests.mio.judging import LIMITS, SAME, agree, approximate
 from tests.search.instances import variants
 from tests.search.judging import check_solution
 from tests.strategies import generators, hard_problems, problems, problems_over, real_schemas
@@ -34,7 +34,7 @@ def test_the_same_optimum(kind: str, formulation: str, data: st.DataObject) -> N
     problem = data.draw(problems(kinds=[kind], rows=300))
     for asked in map(approximate, variants(problem, data.draw(generators()), 2)):
         found = mio.solve(asked, LIMITS, formulation=formulation)
-        same(search.solve(asked, LIMITS), found)
+        agree(asked, LIMITS, found)
         for solution in found.solutions:
             check_solution(asked, solution)
 
@@ -44,7 +44,7 @@ def test_the_same_optimum(kind: str, formulation: str, data: st.DataObject) -> N
 @given(problem=hard_problems(rows=300), rng=generators())
 def test_the_same_optimum_where_all_depends_on_all(formulation: str, problem: Problem, rng: np.random.Generator) -> None:
     for asked in map(approximate, variants(problem, rng, 2)):
-        same(search.solve(asked, LIMITS), mio.solve(asked, LIMITS, formulation=formulation))
+        agree(asked, LIMITS, mio.solve(asked, LIMITS, formulation=formulation))
 
 
 @pytest.mark.parametrize("kind", ["linear", "network", "forest"])
@@ -53,7 +53,7 @@ def test_the_same_optimum_where_all_depends_on_all(formulation: str, problem: Pr
 def test_the_same_optimum_over_reals(kind: str, data: st.DataObject) -> None:
     schema = data.draw(real_schemas())
     problem = approximate(data.draw(problems_over(schema, kinds=[kind], parametric=False)))
-    same(search.solve(problem, LIMITS), mio.solve(problem, LIMITS))
+    agree(problem, LIMITS, mio.solve(problem, LIMITS))
 
 
 @pytest.mark.parametrize("other_features", [False, True])
@@ -62,7 +62,7 @@ def test_the_same_optimum_over_reals(kind: str, data: st.DataObject) -> None:
 def test_the_same_answers(other_features: bool, problem: Problem, rng: np.random.Generator, solutions: int) -> None:
     limits = replace(LIMITS, solutions=solutions, other_features=other_features)
     for asked in map(approximate, variants(problem, rng, 2)):
-        same(search.solve(asked, limits), mio.solve(asked, limits))
+        agree(asked, limits, mio.solve(asked, limits))
 
 
 @settings(max_examples=10)
@@ -70,7 +70,7 @@ def test_the_same_answers(other_features: bool, problem: Problem, rng: np.random
 def test_none_is_much_dearer_than_the_best(problem: Problem, within: float) -> None:
     limits = replace(LIMITS, solutions=6, within=within)
     asked = approximate(problem)
-    same(search.solve(asked, limits), mio.solve(asked, limits))
+    agree(asked, limits, mio.solve(asked, limits))
 
 
 @settings(max_examples=15)
@@ -84,7 +84,7 @@ def test_both_sides_bracket_the_exact_optimum(problem: Problem, rng: np.random.G
         assert found.bounds.proven <= best + SAME * (1 + abs(best) if best < math.inf else 0)
         assert found.bounds.found >= best - SAME * (1 + abs(best)) if best < math.inf else not found.solutions
         if found.status in ("optimal", "infeasible"):
-            same(wanted, found)
+            agree(exactly, LIMITS, found)
 
 
 def test_fee_at_the_end_of_an_interval() -> None:

@@ -25,10 +25,12 @@ pyo = pytest.importorskip("pyomo.environ")
 pytest.importorskip("highspy")
 from likely import mio  # noqa: E402
 from likely.mio.bounds import layers_of, points_of, unit_bounds  # noqa: E402
+from likely.mio.intervals import CellTree, halves, pieces_of  # noqa: E402
 from likely.mio.modelling import size, value_of  # noqa: E402
+from likely.mio.reach import Reach, all_of, reach_of  # noqa: E402
 from likely.mio.solvers import Effort, make_solver  # noqa: E402
 
-EFFORT = Effort(20.0, 10_000, 1e-9, 0.0)
+EFFORT = Effort(20.0, 10_000, 1e-9, 0.0, feasibility=1e-9)
 
 
 def model_of(*parts: Any) -> Any:
@@ -138,7 +140,7 @@ def classifier_size(form: Any, inputs: mio.Inputs, scores: mio.Scores) -> tuple[
         return 0, 0
     if isinstance(form, ReluNetwork):
         rows = columns = len(form.columns)
-        for low, high in unit_bounds(layers_of(form), points_of(form.columns, inputs))[:-1]:
+        for low, high in unit_bounds(layers_of(form), points_of(form.columns, all_of(inputs)))[:-1]:
             open_, on = int(((low < 0) & (high > 0)).sum()), int(((low >= 0) & (high > 0)).sum())
             rows, columns = rows + 3 * open_ + on, columns + 2 * open_ + on
         return rows, columns
@@ -191,13 +193,16 @@ def test_circuit_size(data: st.DataObject) -> None:
     parts = leaves_of(circuit, inputs, None, "under")
     leaves = sum(isinstance(node, Leaf) for node in circuit.nodes)
     runs = [(part, own) for part in parts for own in part.runs if len(own.low)]
-    numeric = sum(own.scale is not None for own in inputs.features)
     # hull: what a sum with one child, or a node that nothing leads to, has no need of is left out
     wide = [node for node in sums if len(node.children) > 1]
     atoms = sum(len(part.indicators) for part in parts)
-    rows = 1 + len(wide) + leaves + atoms + 2 * numeric
+    rows = 1 + len(wide) + leaves + atoms
     columns = 1 + sum(len(node.children) for node in wide) + sum(len(part.indicators) * len(part.leaves) for part in parts)
-    columns += sum(len(own.low) for _, own in runs)
+    for part in parts:
+        if any(len(own.low) for own in part.runs):
+            low, _ = part.cells
+            more = tree_size(len(low), [span for own in part.runs for span in own.spans(low)])
+            rows, columns = rows + 3 + more[0], columns + len(low) + more[1]
     hull = mio.encode_circuit(circuit, inputs, formulation="hull")
     assert size(hull.block) <= (rows, columns)
     if len(reached(circuit)) == len(circuit.nodes):
@@ -208,6 +213,104 @@ def test_circuit_size(data: st.DataObject) -> None:
     nodes = len(circuit.nodes)
     assert size(paper.block)[1] == 1 + nodes + bins + children
     assert size(paper.block)[0] == 1 + (nodes - len(sums)) + 2 * bins + len(binned) + children + len(sums)
+
+
+def tree_size(count: int, spans: list[tuple[int, int]]) -> tuple[int, int]:
+    """Rows and columns of a tree over so many cells, as the docstring of `CellTree` counts them."""
+    pieces = [piece for span in spans for piece in pieces_of((0, count - 1), *span)]
+    inner, stack = 0, [((0, count - 1), False)]
+    while stack:
+        node, reached_ = stack.pop()
+        reached_ |= node in pieces
+        if node[0] < node[1]:
+            inner += reached_
+            stack += [(half, reached_) for half in halves(node)]
+    return count + inner, len(pieces) + 2 * inner
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_flows_over_intervals(data: st.DataObject) -> None:
+    """Cells can be what flows over intervals sum up to exactly if each flow can be distributed over its own cells."""
+    count = data.draw(st.integers(1, 9))
+    cell = st.integers(0, count - 1)
+    spans = [tuple(sorted(data.draw(st.tuples(cell, cell)))) for _ in range(data.draw(st.integers(1, 4)))]
+    wanted = np.zeros(count)
+    for span in spans:  # sometimes inside its interval, sometimes not
+        wanted[data.draw(st.integers(*span) | cell)] += 1 / len(spans)
+    for first, last in spans:
+        covered = [k for low, high in pieces_of((0, count - 1), first, last) for k in range(low, high + 1)]
+        assert sorted(covered) == list(range(first, last + 1))
+    model, tree = pyo.ConcreteModel(), CellTree(count)
+    model.rows, model.flow = pyo.ConstraintList(), pyo.VarList(bounds=(0, 1))
+    for first, last in spans:
+        flows = tree.enter(first, last, model.flow.add)
+        model.rows.add(sum(flows.values()) == 1 / len(spans))
+    model.cell = pyo.Var(range(count), bounds=(0, 1))
+    tree.encode(model, [model.cell[c] for c in range(count)], model.flow.add)
+    assert len(model.rows) - len(spans) == tree_size(count, spans)[0]
+    for c in range(count):
+        model.cell[c].fix(wanted[c])
+    intervals = [(a, b) for a in range(count) for b in range(a, count)]
+    possible = all(
+        sum(a <= first and last <= b for first, last in spans) / len(spans) <= wanted[a : b + 1].sum() + 1e-9
+        for a, b in intervals
+    )  # Hall's condition
+    assert (least(model, model.flow[1]) is not None) == possible
+
+
+@settings(max_examples=25)
+@given(problem=problems(rows=150, kinds=["network"], plausible=False), rng=generators())
+def test_a_tighter_network_is_the_same(problem: Problem, rng: np.random.Generator) -> None:
+    """Within the reach of a question, the added rows hold for every row, and the outputs keep their bounds."""
+    inputs = mio.encode_schema(problem.schema)
+    scores = mio.encode_classifier(problem.form, inputs)
+    moves = mio.encode_moves(inputs, problem.factual)
+    space = space_of(problem)
+    space = space[problem.schema.keeps(problem.factual, space)]
+    prices = problem.schema.prices(problem.factual, space)
+    most = float(np.median(prices)) if len(prices) else math.inf
+    reach = reach_of(moves, most)
+    more = pyo.Block(concrete=True)
+    more.rows = pyo.ConstraintList()
+    low, high = scores.tighten(more, reach)
+    model = model_of(inputs.block, scores.block, more)
+    assert size(more)[0] <= 2 * sum(len(own.on) for own in scores.block.layer.values())
+    for row in some_rows(space[prices <= most], rng, 10):
+        assert all(_reaches(own, part, value) for own, part, value in zip(reach, inputs.features, row, strict=True))
+        inputs.set(row)
+        scores.set(row)
+        assert all(value_of(own.body) <= value_of(own.upper) + 1e-6 for own in _rows(model) if own.has_ub())
+        true = problem.form.score(row[None])[0]
+        assert ((low - 1e-9 <= true) & (true <= high + 1e-9)).all()
+
+
+def _reaches(reach: Reach, part: Any, value: float) -> bool:
+    atom = part.atom(float(value))
+    return bool(reach.atoms[atom]) if atom is not None else bool(reach.ends[0] <= value <= reach.ends[1])
+
+
+@settings(max_examples=25)
+@given(problem=problems(rows=100, plausible=False), rng=generators())
+def test_target(problem: Problem, rng: np.random.Generator) -> None:
+    """A row is feasible exactly if it reaches the goal; columns and rows are counted."""
+    inputs = mio.encode_schema(problem.schema)
+    scores = mio.encode_classifier(problem.form, inputs)
+    target = mio.encode_target(problem.goal, scores)
+    alternatives = problem.goal.alternatives
+    several = len(alternatives) > 1
+    rows, columns = size(target.block)
+    assert columns == several * len(alternatives)
+    # an inequality that the bounds settle may fall away
+    assert rows <= several + sum(len(own.least) for own in alternatives)
+    model = model_of(inputs.block, scores.block, target.block)
+    for row in some_rows(space_of(problem), rng, 2):
+        true = problem.form.score(row[None])
+        room = max(float((true @ own.coefficients.T - own.least).min()) for own in alternatives)
+        if abs(room) < 1e-5 or any(own.share is not None for own in alternatives):
+            continue
+        fixed(inputs, row)
+        assert (least(model, 0 * inputs.features[0].is_number + scores.outputs[0]) is not None) == (room > 0)
 
 
 def reached(circuit: Any) -> set[int]:

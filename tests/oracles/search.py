@@ -18,8 +18,8 @@ from likely.circuit import Leaf
 from likely.circuit.evaluate import max_log_likelihood
 from likely.predictor import Linear, TreeEnsemble
 from likely.problem import Alternative, Problem
+from likely.problem.domain import FeatureCells, problem_cells
 from likely.schema.rules import LinearRow
-from likely.search.domain import FeatureCells, feature_cells, starts_of
 from tests.oracles.circuits import breaks_of, values_of
 
 #: Two computations of one score, or of one log-likelihood, may differ by this much, relative to their size.
@@ -142,10 +142,7 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
 
 def cells_of(problem: Problem) -> list[FeatureCells]:
     """The cells in which two answers are the same one."""
-    schema = problem.schema
-    starts = starts_of(problem, schema.compile(problem.factual))
-    parts = zip(schema.features, schema.costs, problem.factual, starts, strict=True)
-    return [feature_cells(feature, cost, float(factual), own) for feature, cost, factual, own in parts]
+    return problem_cells(problem, problem.schema.compile(problem.factual))
 
 
 def cell_keys(problem: Problem, rows: np.ndarray) -> list[tuple[float, ...]]:

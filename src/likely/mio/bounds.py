@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from likely.mio.inputs import Inputs
+from likely.mio.reach import Reach
 from likely.predictor import Column, Linear, ReluNetwork
 from likely.schema.values import Numbers
 
@@ -18,17 +18,20 @@ def layers_of(form: Linear | ReluNetwork) -> Layers:
     return [(form.weights, form.bias)] if isinstance(form, Linear) else form.layers
 
 
-def points_of(columns: Sequence[Column], inputs: Inputs) -> list[Numbers]:
-    """Per feature the extreme points of what the model reads of it: a row for every atom and for both ends of its numbers."""
+def points_of(columns: Sequence[Column], reach: Sequence[Reach]) -> list[Numbers]:
+    """Per feature the extreme points of what the model reads of it: a row for every atom and for both ends of its numbers.
+
+    A feature that can have no value, so that there is no row at all, has a point like any other.
+    """
     found = []
-    for j, part in enumerate(inputs.features):
-        ends = [] if part.scale is None else [part.scale.base, part.scale.base + part.scale.unit * part.scale.length]
-        points = np.zeros((len(part.atoms) + len(ends), len(columns)))
+    for j, own in enumerate(reach):
+        points = np.zeros((len(own.atoms) + len(own.ends), len(columns)))
         for c, column in enumerate(columns):
             if column.feature == j:
-                table = column.table or (0.0,) * len(part.atoms)
-                points[:, c] = [*table[: len(part.atoms)], *(column.slope * end + column.intercept for end in ends)]
-        found.append(points)
+                table = column.table or (0.0,) * len(own.atoms)
+                points[:, c] = [*table[: len(own.atoms)], *(column.slope * own.ends + column.intercept)]
+        kept = points[np.append(own.atoms, np.ones(len(own.ends), dtype=np.bool_))]
+        found.append(kept if len(kept) else np.zeros((1, len(columns))))
     return found
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from likely.circuit import Circuit, Sum
 from likely.errors import CircuitError
-from likely.mio.inputs import Inputs
+from likely.mio.inputs import Cells, Inputs
 from likely.mio.leaves import Side, VariableLeaves
 from likely.mio.modelling import Block, Expression, Variable
 from likely.schema.values import Numbers
@@ -29,6 +29,8 @@ class Likelihood:
     set: Callable[[Numbers], None]
     #: What `log_likelihood` can be at most, at each row (with its class, NaN for any): what the formulation promises.
     value: Callable[[Numbers], float]
+    #: The cells of features of numbers that the block has 0-1 variables for.
+    cells: Mapping[int, Cells] = field(default_factory=dict)
 
 
 def encode_circuit(

@@ -4,28 +4,32 @@ Choosing the largest child at every sum selects a tree with exactly one leaf per
 
     sum n:       sum_a f_na = flow into n;  edge a adds (log w_a) f_na            a column per child, 1 row
     product:     every child receives the product's whole flow                    nothing
-    leaf:        sum_v y_v + sum_r y_r = flow into the leaf, over the values v     a column per value and run, 1 row
+    leaf:        sum_v y_v + sum_r y_r = flow into the leaf, over the values v     a column per value and piece of a run, 1 row
                  and the runs r of equal density; each adds log p y
     variable j:  sum over its leaves of y_v = d_jv, for every atom v               a row per atom
-                 sum low_r y_r <= u_j <= sum high_r y_r, over leaves and runs      2 rows where there are numbers
+                 the y_r of all its leaves, distributed over its cells c           `encode_cells` and `CellTree`: a column per
+                 (on which every leaf is constant), are s_jc                       cell, 3 rows; per flow a row per cell, and
+                                                                                   2 columns and a row per inner node
     root:        log_likelihood <= what all edges and leaves add                   1 column, 1 row
 
-(A sum with one child needs nothing; values and runs with density 0, and what only they lead to, have no column.) The y of
-runs are 0-1, all other flows follow. Guarantee: at any row, the greatest `log_likelihood` is the maximum over induced trees,
-to the solver's tolerance; the relaxation is the convex hull of each sum's disjunction. For "over" there are two flows, one
-with (log w_a + log n) and one with log(sum of weights) on the edges, and two rows at the root.
+(A sum with one child needs nothing; values and runs with density 0, and what only they lead to, have no column.) The s of
+cells are 0-1, all flows follow. Guarantee: at any row, the greatest `log_likelihood` is the maximum over induced trees,
+to the solver's tolerance; the relaxation is the convex hull of each sum's disjunction. For "over" there are two flows over the
+same cells, one with (log w_a + log n) and one with log(sum of weights) on the edges, and two rows at the root.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
 from likely.circuit import Circuit, Leaf, Sum
 from likely.mio.circuit import Likelihood, edge_logs, leaf_values
-from likely.mio.inputs import FeatureInputs, Held, Inputs
+from likely.mio.inputs import Cells, Inputs, cell_holds, encode_cells
+from likely.mio.intervals import CellTree, Node
 from likely.mio.leaves import Side, VariableLeaves, leaves_of
 from likely.mio.modelling import Block, Expression, Variable, add, block, blocks, growing, numbers, rows, total
 from likely.schema.values import Numbers
@@ -36,8 +40,10 @@ def encode_hull(circuit: Circuit, inputs: Inputs, target: Sequence[Expression] |
     parts = leaves_of(circuit, inputs, target, side)
     own = block()
     own.rows, own.log_likelihood = rows(), numbers(1, None, None)
+    own.variable = blocks(len(parts))
+    cells = {j: _encode_cells(own.variable[j], part) for j, part in enumerate(parts) if _has_numbers(part)}
     own.flow = blocks(1 if side == "under" else 2)
-    flows = [_Flow(circuit, parts, side, i) for i in range(len(own.flow))]
+    flows = [_Flow(circuit, parts, cells, side, i) for i in range(len(own.flow))]
     for i, flow in enumerate(flows):
         add(own, own.log_likelihood[0] <= flow.encode(own.flow[i]))
 
@@ -45,24 +51,40 @@ def encode_hull(circuit: Circuit, inputs: Inputs, target: Sequence[Expression] |
         return min(flow.values(row)[-1] for flow in flows)
 
     def set_values(row: Numbers) -> None:
+        for j, held in cells.items():
+            held.set(float(row[j]))
         for flow in flows:
             flow.set(row)
         own.log_likelihood[0].set_value(value(row))
 
-    return Likelihood(circuit, own, own.log_likelihood[0], set_values, value)
+    return Likelihood(circuit, own, own.log_likelihood[0], set_values, value, cells)
+
+
+def _has_numbers(part: VariableLeaves) -> bool:
+    return part.inputs is not None and part.inputs.scale is not None
+
+
+def _encode_cells(own: Block, part: VariableLeaves) -> Cells:
+    """The cells on which all leaves of a variable are constant."""
+    assert part.inputs is not None
+    own.rows = rows()
+    cells = encode_cells(own, part.inputs, *part.cells)
+    part.inputs.held += cells.held
+    return cells
 
 
 class _Flow:
     """One flow through the circuit, with its own numbers on the edges of sums."""
 
-    def __init__(self, circuit: Circuit, parts: list[VariableLeaves], side: Side, which: int) -> None:
-        self.circuit, self.parts = circuit, parts
+    def __init__(self, circuit: Circuit, parts: list[VariableLeaves], cells: Mapping[int, Cells], side: Side, which: int) -> None:
+        self.circuit, self.parts, self.cells = circuit, parts, cells
+        self.trees = {j: CellTree(len(own.low)) for j, own in cells.items()}
         self.edges = {n: edge_logs(node, side)[which] for n, node in enumerate(circuit.nodes) if isinstance(node, Sum)}
         self.place = {leaf: (part, i) for part in parts for i, leaf in enumerate(part.leaves)}
         self.alive = self._alive()
         self.edge_flows: dict[tuple[int, int], Variable] = {}
         self.atom_flows: dict[tuple[int, int], Variable] = {}
-        self.run_flows: dict[tuple[int, int], Variable] = {}
+        self.run_flows: dict[tuple[int, int], dict[Node, Variable]] = {}
 
     def _alive(self) -> list[bool]:
         """Which nodes have a density above 0 somewhere."""
@@ -85,7 +107,7 @@ class _Flow:
 
     def encode(self, own: Block) -> Expression:
         """The variables and rows of the flow; returns what it adds up to."""
-        own.rows, own.edge, own.atom, own.run = rows(), growing(), growing(), growing(0, 1, whole=True)
+        own.rows, own.edge, own.atom, own.run = rows(), growing(), growing(), growing()
         nodes = self.circuit.nodes
         into: list[list[Expression]] = [[] for _ in nodes]
         into[-1].append(1.0)
@@ -95,7 +117,7 @@ class _Flow:
             if not into[n] or not self.alive[n]:
                 continue
             if isinstance(node, Leaf):
-                terms += self._encode_leaf(own, n, into[n])
+                terms += self._encode_leaf(own, n, node.variable, into[n])
             elif isinstance(node, Sum):
                 terms += self._encode_sum(own, n, node, into)
             else:
@@ -121,43 +143,30 @@ class _Flow:
         add(own, total(self.edge_flows[n, e] for e, _, _ in children) == total(into[n]))
         return terms
 
-    def _encode_leaf(self, own: Block, n: int, into: list[Expression]) -> list[Expression]:
+    def _encode_leaf(self, own: Block, n: int, j: int, into: list[Expression]) -> list[Expression]:
         part, i = self.place[n]
         terms, flows = [], []
-        for kept, new, logs in (
-            (self.atom_flows, own.atom, part.atom_logs[i]),
-            (self.run_flows, own.run, part.runs[i].logs),
-        ):
-            for k in np.flatnonzero(logs > -math.inf):
-                flow = kept[n, int(k)] = new.add()
-                flows.append(flow)
-                terms.append(float(logs[k]) * flow)
+        for k in np.flatnonzero(part.atom_logs[i] > -math.inf):
+            flow = self.atom_flows[n, int(k)] = own.atom.add()
+            flows.append(flow)
+            terms.append(float(part.atom_logs[i][k]) * flow)
+        spans = part.runs[i].spans(self.cells[j].low) if j in self.cells else []
+        for r in np.flatnonzero(part.runs[i].logs > -math.inf):
+            pieces = self.run_flows[n, int(r)] = self.trees[j].enter(*spans[r], own.run.add)
+            flows += pieces.values()
+            terms += [float(part.runs[i].logs[r]) * flow for flow in pieces.values()]
         add(own, total(flows) == total(into))
         return terms
 
     def _couple(self, own: Block) -> None:
         """The flows through all leaves of a variable go where its value is."""
-        for part in self.parts:
+        for j, part in enumerate(self.parts):
             for k, indicator in enumerate(part.indicators):
                 flows = [self.atom_flows[leaf, k] for leaf in part.leaves if (leaf, k) in self.atom_flows]
                 if flows or not isinstance(indicator, float):
                     add(own, total(flows) == indicator)
-            if part.inputs is not None and part.inputs.scale is not None:
-                self._couple_numbers(own, part, part.inputs)
-
-    def _couple_numbers(self, own: Block, part: VariableLeaves, inputs: FeatureInputs) -> None:
-        assert inputs.scale is not None
-        lower, upper = [], []
-        for leaf, runs in zip(part.leaves, part.runs, strict=True):
-            low, high = inputs.scale.units(runs.low), inputs.scale.units(runs.high)
-            for r in range(len(low)):
-                flow = self.run_flows.get((leaf, r))
-                if flow is not None:
-                    lower.append(float(low[r]) * flow)
-                    upper.append(float(high[r]) * flow)
-                    inputs.held.append(Held(flow, float(runs.low[r]), float(runs.high[r])))
-        add(own, total(lower) <= inputs.variable)
-        add(own, total(upper) >= inputs.variable)
+            if j in self.cells:
+                self.trees[j].encode(own, self.cells[j].variables, own.run.add)
 
     def values(self, row: Numbers) -> list[float]:
         """What every node is worth at a row."""
@@ -175,17 +184,15 @@ class _Flow:
     def set(self, row: Numbers) -> None:
         """Give the flows the values of the best induced tree of a row."""
         values, leaves = self.values(row), leaf_values(self.parts, row)
-        for variable in (*self.edge_flows.values(), *self.atom_flows.values(), *self.run_flows.values()):
+        several = [own.values() for own in self.run_flows.values()] + [tree.edges.values() for tree in self.trees.values()]
+        for variable in chain(self.edge_flows.values(), self.atom_flows.values(), *several):
             variable.set_value(0)
         stack = [len(self.circuit.nodes) - 1]
         while stack:
             n = stack.pop()
             node = self.circuit.nodes[n]
             if isinstance(node, Leaf):
-                kind, place = leaves[n][2]
-                flows = self.atom_flows if kind == "atom" else self.run_flows
-                if (n, place) in flows:
-                    flows[n, place].set_value(1)
+                self._set_leaf(n, node.variable, leaves[n][2], float(row[node.variable]))
             elif isinstance(node, Sum):
                 logs = [values[a] + float(log) for a, log in zip(node.children, self.edges[n], strict=True)]
                 best = int(np.argmax(logs))
@@ -194,3 +201,14 @@ class _Flow:
                 stack.append(node.children[best])
             else:
                 stack += node.children
+
+    def _set_leaf(self, n: int, j: int, where: tuple[str, int], value: float) -> None:
+        """Send one unit through a leaf to where it has the row's value."""
+        kind, place = where
+        if kind == "atom":
+            if (n, place) in self.atom_flows:
+                self.atom_flows[n, place].set_value(1)
+            return
+        own = self.cells[j]
+        cell = int(cell_holds(own.inputs, own.low, own.high, value).argmax())
+        self.trees[j].set(self.run_flows.get((n, place), {}), cell)

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, rows, total, value_of
+from likely.problem.domain import FeatureCells, feature_cells
 from likely.schema import Feature, Schema
 from likely.schema.costs import MoveCost
 from likely.schema.discrete import Binary
 from likely.schema.numeric import snap
 from likely.schema.values import Numbers
-from likely.search.domain import FeatureCells, feature_cells
 
 _NONE = np.empty(0)
 #: Scaled numbers this near to an end are the end.

@@ -32,6 +32,11 @@ class Runs:
     high: Numbers
     logs: Numbers
 
+    def spans(self, low: Numbers) -> list[tuple[int, int]]:
+        """The first and the last of the cells that begin at `low`, of every run."""
+        first, last = np.searchsorted(low, self.low), np.searchsorted(low, self.high, side="right") - 1
+        return [(int(a), int(b)) for a, b in zip(first, last, strict=True)]
+
 
 @dataclass(eq=False)
 class VariableLeaves:
@@ -42,6 +47,13 @@ class VariableLeaves:
     atom_logs: Numbers  # leaf x atom
     runs: list[Runs]  # per leaf; empty without numbers
     inputs: FeatureInputs | None = None
+
+    @property
+    def cells(self) -> tuple[Numbers, Numbers]:
+        """Where the coarsest cells begin and end on which all leaves are constant."""
+        runs = [own for own in self.runs if len(own.low)]
+        low, high = (np.unique(np.concatenate([getattr(own, end) for own in runs])) for end in ("low", "high"))
+        return low, high
 
     def place(self, i: int, value: float) -> tuple[str, int]:
         """Where the i-th leaf has a double: ("atom", k) or ("run", r)."""

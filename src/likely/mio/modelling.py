@@ -30,6 +30,7 @@ __all__ = [
     "objective",
     "parameter",
     "programme",
+    "require_pyomo",
     "rows",
     "rows_of",
     "size",
@@ -48,6 +49,11 @@ def _pyomo() -> Any:
     except ImportError:
         raise MissingExtraError("pyomo", "mio", "write mixed-integer programmes") from None
     return pyomo.environ
+
+
+def require_pyomo() -> None:
+    """Raise an error that names the extra if Pyomo is not installed."""
+    _pyomo()
 
 
 def programme() -> Block:

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.mio.inputs import Cells, FeatureInputs, Inputs, cell_holds
-from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, rows, total
+from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, parameter, rows, total
+from likely.problem.domain import FeatureCells, feature_cells
 from likely.schema.region import Region
 from likely.schema.rules import FEASIBILITY, Clause, LinearRow, Rule
 from likely.schema.values import Numbers
-from likely.search.domain import FeatureCells, feature_cells
+
+#: What rounding may make of a price, relative to it.
+EASED = 1e-9
 
 
 @dataclass(eq=False)
@@ -116,6 +119,24 @@ def encode_cost(moves: Moves) -> Expression:
     return total(term for own, cost in parts for term in _cost_terms(own, cost))
 
 
+def tie_cost(own: Block, moves: Moves, j: int, cells: Cells) -> None:
+    """A feature costs at least what its other cells (of a circuit) cost at least: 1 row, redundant but for relaxations.
+
+        cost_j >= sum_k price_j(k) d_jk + sum_c (least price_j in c) s_jc
+
+    Without it a mix of far cells, with the factual's number as its mean, would cost nothing.
+    """
+    part, cost = moves.features[j], moves.inputs.schema.costs[j]
+    low, high = cells.low, cells.high
+    ends = np.unique(np.concatenate([part.domain.low, part.domain.high, low, high]))
+    prices = cost.price(part.inputs.feature, part.factual, ends)
+    first, after = np.searchsorted(ends, low), np.searchsorted(ends, high, side="right")
+    least = [float(prices[a:b].min()) * (1 - EASED) for a, b in zip(first, after, strict=True)]
+    atoms = [float(price) * atom for price, atom in zip(part.domain.atom_cost, part.inputs.atoms, strict=True)]
+    tied = [price * cell for price, cell in zip(least, cells.variables, strict=True) if price]
+    add(own, total(_cost_terms(part, cost)) >= total([*atoms, *tied]))
+
+
 def _cost_terms(own: FeatureMoves, cost: object) -> list[Expression]:
     domain, scale = own.domain, own.inputs.scale
     terms = [float(price) * atom for price, atom in zip(domain.atom_cost, own.inputs.atoms, strict=True) if price]
@@ -143,7 +164,7 @@ def encode_constraints(moves: Moves) -> Block:
     one literal, "if j increases then e decreases" is one of two, in any directions and of any kinds; sparsity is "at most".
     """
     own = block()
-    own.rows = rows()
+    own.rows, own.tight = rows(), parameter()
     for rule in moves.rules:
         if isinstance(rule, LinearRow):
             _add_linear(own, moves.inputs, rule)
@@ -165,4 +186,5 @@ def _add_linear(own: Block, inputs: Inputs, rule: LinearRow) -> None:
     upper = rule.upper + FEASIBILITY * max(size, abs(rule.upper))
     codes = [1 - part.is_number for part, _ in parts if part.atoms]
     left = total(a * part.number for part, a in parts)
-    add(own, left <= upper + (max(0.0, greatest - upper) * total(codes) if codes else 0.0))
+    eased = max(0.0, greatest - upper) * total(codes) if codes else 0.0
+    add(own, left <= upper - own.tight * max(size, abs(rule.upper)) + eased)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from likely.circuit import Circuit
 from likely.mio.circuit import Formulation, Likelihood, encode_circuit
-from likely.mio.classifier import Scores, encode_classifier
+from likely.mio.classifier import encode_classifier
 from likely.mio.inputs import Held, Inputs, cell_holds, encode_schema
 from likely.mio.leaves import Side
 from likely.mio.modelling import (
@@ -29,14 +29,17 @@ from likely.mio.modelling import (
     size,
     total,
 )
-from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves
+from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves, tie_cost
+from likely.mio.reach import reach_of
+from likely.mio.scores import Scores
 from likely.mio.target import Target, encode_target
 from likely.mio.tolerances import TOLERANCES, Tolerances
+from likely.mio.verify import target_of
 from likely.predictor import Form
 from likely.problem import Problem
+from likely.problem.domain import FeatureCells, problem_cells
 from likely.schema import Schema
 from likely.schema.values import Numbers
-from likely.search.domain import FeatureCells, feature_cells, starts_of
 
 
 class Programme:
@@ -79,8 +82,11 @@ class Programme:
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
-    def ask(self, problem: Problem) -> None:
-        """Make the model that of a problem (of the same schema, form and circuit): what went before is forgotten."""
+    def ask(self, problem: Problem, most: float = math.inf) -> None:
+        """Make the model that of a problem (of the same schema, form and circuit): what went before is forgotten.
+
+        Answers that cost more than `most` need not be in it.
+        """
         self.problem = problem
         for name in ("objective", "question"):
             if hasattr(self.model, name):
@@ -92,7 +98,8 @@ class Programme:
         self.moves: Moves = encode_moves(self.inputs, problem.factual)
         question.moves = self.moves.block
         question.constraints = encode_constraints(self.moves)
-        self.target: Target = encode_target(problem.goal, self.scores, self.tolerances)
+        low, high = self.scores.tighten(question, reach_of(self.moves, most))
+        self.target: Target = encode_target(problem.goal, replace(self.scores, low=low, high=high), self.tolerances)
         question.target = self.target.block
         self._hold()
         # a row that says nothing, so that a solver knows every input, and gives it a value
@@ -102,6 +109,8 @@ class Programme:
         if own is None or self.likelihood is None:
             self.model.objective = objective(cost)
             return
+        for j, cells in self.likelihood.cells.items():
+            tie_cost(question, self.moves, j, cells)
         log = self._log_likelihood(problem)
         eased = own.least - self.tolerances.outward * (1 + abs(own.least)) if own.least > -math.inf else None
         if eased is not None:
@@ -216,25 +225,25 @@ class Programme:
 
     def cells(self) -> list[FeatureCells]:
         """The cells in which two answers are the same one: on each, circuit, trees and rules are constant."""
-        schema, problem = self.problem.schema, self.problem
-        parts = zip(schema.features, schema.costs, problem.factual, starts_of(problem, self.moves.rules), strict=True)
-        return [feature_cells(feature, cost, float(factual), own) for feature, cost, factual, own in parts]
+        return problem_cells(self.problem, self.moves.rules)
 
     @contextmanager
     def tightened(self, inward: float) -> Iterator[None]:
-        """While the 0-1 variables keep their values, and goal and threshold are asked for with so much to spare."""
+        """While the 0-1 variables keep their values, and goal, threshold and sums are asked for with so much to spare."""
         fixed = [own for own in columns_of(self.model) if own.is_integer() and own.ub - own.lb <= 1]
         for own in fixed:
             own.fix(round(own.value))
-        self.model.question.tight.set_value(inward)
-        self.target.block.tight.set_value(inward)
+        question = self.model.question
+        spared = [question.tight, question.constraints.tight, self.target.block.tight]
+        for own in spared:
+            own.set_value(inward)
         try:
             yield
         finally:
             for own in fixed:
                 own.unfix()
-            self.model.question.tight.set_value(0.0)
-            self.target.block.tight.set_value(0.0)
+            for own in spared:
+                own.set_value(0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,10 +252,3 @@ class Leave:
 
     feature: int
     held: Held
-
-
-def target_of(problem: Problem, alternative: int) -> float:
-    """The class of an alternative of the goal, as the circuit knows it; NaN for any."""
-    assert problem.plausibility is not None
-    target, number = problem.plausibility.circuit.target, problem.goal.alternatives[alternative].number
-    return math.nan if target is None or number is None else target.number(problem.form.classes[number])

@@ -21,15 +21,14 @@ from likely.mio.programme import Programme
 from likely.mio.solvers import Effort, Report, Solver, make_solver
 from likely.mio.starts import best_start
 from likely.mio.target import add_tangent
-from likely.mio.tolerances import TOLERANCES
 from likely.mio.verify import log_likelihoods, verified
 from likely.problem import Bounds, Limits, Moment, Problem, Result, Share, Solution, Statistics, Status
+from likely.problem.domain import FeatureCells
 from likely.schema.values import Numbers
-from likely.search.domain import FeatureCells
 
 Callback = Callable[[Moment], bool]
 #: Objectives this close, relative to their size, are the same: a solver's tolerances.
-NOISE = 1e-7
+NOISE = 1e-6
 #: A softmax that misses its share by less, relative to its size, is cut off as a row and not by a tangent.
 CUT = 1e-6
 
@@ -56,8 +55,9 @@ def solve(
       is the optimum if it is an answer, and is cut off if it is none. "both" (the default) does the one for an answer and then
       the other for the proof: `bounds` bracket the exact optimum.
 
-    `limits.boxes` are nodes of the solver. `starts` are rows that may be answers. `callback` is called before every solve; if
-    it returns False, the search ends there. `big_m` is for `formulation="paper"`; `options` are the solver's own.
+    `limits.boxes` are nodes of the solver. `starts` are rows that may be answers. `callback` is called before every solve, and
+    by HiGHS and SCIP now and then during it; if it returns False, the search ends there, as it does at Ctrl-C, and what was
+    found is returned. `big_m` is for `formulation="paper"`; `options` are the solver's own.
     """
     if side not in (None, "under", "over", "both"):
         raise ProblemError("side", "be 'under', 'over' or 'both'", repr(side), "leave it out")
@@ -65,15 +65,33 @@ def solve(
     exact = search.counts and problem.plausibility is not None and not problem.plausibility.approximate
     wanted = (side or ("both" if exact else "under")) if search.counts else "under"
     settings = {"solver": solver, "formulation": formulation, "big_m": big_m, "options": options or {}}
-    start = best_start(problem, starts)
-    for own in ("under", "over") if wanted == "both" else (wanted,):
-        proves = wanted != "both" or own == "over"
-        programme, engine = _programme(problem, search.counts, own, settings)
-        programme.ask(problem)
-        run = _Run(search, programme, engine, claims=not exact or own == "over", once=not proves)
-        run.start = search.best or start
-        run.go()
+    try:
+        search.start = best_start(problem, starts)
+        for own in ("under", "over") if wanted == "both" else (wanted,):
+            proves = wanted != "both" or own == "over"
+            _run(search, own, settings, claims=not exact or own == "over", once=not proves)
+    except KeyboardInterrupt:
+        search.interrupted = True
     return search.result()
+
+
+def _run(search: _Search, side: str, settings: Mapping[str, Any], *, claims: bool, once: bool) -> None:
+    """Solve the programme of one side, until it is proved; `once`: until there is an answer, in half of the time."""
+    if search.interrupted:
+        return
+    programme, engine = _programme(search.problem, search.counts, side, settings)
+    known = search.best or search.start
+    programme.ask(search.problem, _most(search, known))
+    run = _Run(search, programme, engine, claims=claims, once=once, start=known)
+    run.seconds = search.limits.seconds * (0.5 if once else 1.0)
+    run.go()
+
+
+def _most(search: _Search, known: Solution | None) -> float:
+    """What the best answer costs at most, if it alone is asked for and cost is all that counts."""
+    own = search.problem.plausibility
+    alone = search.limits.solutions == 1 and (own is None or not own.weight)
+    return math.inf if known is None or not alone else known.objective
 
 
 # -- one programme per schema, form and circuit -------------------------------------------------------------------------
@@ -93,7 +111,7 @@ def _programme(problem: Problem, counts: bool, side: str, settings: Mapping[str,
             problem.schema, problem.form, circuit,
             formulation=settings["formulation"], side="over" if side == "over" else "under", big_m=settings["big_m"],
         )  # fmt: skip
-        engine = make_solver(settings["solver"], programme.model, settings["options"], TOLERANCES)
+        engine = make_solver(settings["solver"], programme.model, settings["options"])
         made[key] = programme, engine, problem.form, circuit  # the last two, so that their ids stay theirs
     made.move_to_end(key)
     while len(made) > _KEPT:
@@ -116,6 +134,8 @@ class _Search:
     proven: float = -math.inf
     exhausted: bool = False
     interrupted: bool = False
+    #: An answer to start from.
+    start: Solution | None = None
     nodes: int = 0
     solves: int = 0
     trace: list[Moment] = field(default_factory=list)
@@ -175,14 +195,19 @@ class _Search:
         if key not in self.pool or solution.objective < self.pool[key].objective:
             self.pool[key] = solution
 
-    def moment(self) -> bool:
-        """Say how far it is; whether to go on."""
+    def going(self) -> bool:
+        """Say how far it is; whether the caller wants it to go on."""
         best = self.best
         now = Moment(self.seconds, self.nodes, math.inf if best is None else best.objective, self.proven)
         self.trace.append(now)
         if self.callback is not None and not self.callback(now):
             self.interrupted = True
-        return not self.interrupted and self.left > 0 and self.nodes < self.limits.boxes
+        return not self.interrupted
+
+    @property
+    def within_limits(self) -> bool:
+        """Whether there is time left, and nodes."""
+        return self.left > 0 and self.nodes < self.limits.boxes
 
     def result(self) -> Result:
         """What is claimed."""
@@ -213,6 +238,8 @@ class _Run:
     claims: bool  # whether its bounds are bounds of the problem
     once: bool
     start: Solution | None = None
+    seconds: float = math.inf  # of the search, until it ends
+    found: bool = False  # an answer, by the solver
     doubt: float = math.inf  # the least objective that was cut off without a proof that it is no answer
 
     def go(self) -> None:
@@ -220,7 +247,9 @@ class _Run:
         search = self.search
         self.cells = self.programme.cells()
         self.valued = self.claims and (not search.counts or self._approximate)
-        while not search.done and search.moment():
+        if self.start is not None:
+            search.put(self._key(self.start.row), self.start)
+        while not search.done and search.within_limits and search.seconds < self.seconds and search.going():
             report = self._solve()
             if self.claims:
                 bound = min(report.proven, self.doubt)
@@ -229,14 +258,14 @@ class _Run:
             if report.found is None or report.outcome == "failed":
                 return
             self._take(report)
-            if report.outcome != "optimal" or (self.once and search.pool) or self._hopeless:
+            if report.outcome != "optimal" or (self.once and self.found) or self._hopeless:
                 return
 
     @property
     def _hopeless(self) -> bool:
         """Whether what is in doubt keeps the answers from being proved the best."""
         most = self.search.most
-        return most < math.inf and self.doubt < most - self.search.gap(most)
+        return self.found and most < math.inf and self.doubt < most - self.search.gap(most)
 
     @property
     def _approximate(self) -> bool:
@@ -250,9 +279,11 @@ class _Run:
         if self.start is not None:
             self.programme.set(self.start.row, _alternative(search.problem, self.start))
             self.start = None
-        relative = limits.relative_gap
-        effort = Effort(search.left, limits.boxes - search.nodes, 0.5 * limits.absolute_gap, relative)
-        report = self.engine.solve(effort, start=started)
+        gaps = 0.5 * limits.absolute_gap, limits.relative_gap
+        left = max(0.01, min(search.left, self.seconds - search.seconds))
+        effort = Effort(left, limits.boxes - search.nodes, *gaps, self.programme.tolerances.feasibility)
+        report = self.engine.solve(effort, start=started, going=search.going)
+        search.interrupted |= report.outcome == "interrupted"
         search.nodes += report.nodes
         search.solves += 1
         return report
@@ -272,7 +303,7 @@ class _Run:
             solution = self._polished(report.found)
         if solution is not None:
             self.search.put(self._key(solution.row), solution)
-            row = solution.row
+            row, self.found = solution.row, True
         if self.once and solution is not None:
             return
         if solution is None:
@@ -302,11 +333,13 @@ class _Run:
     def _polished(self, found: float) -> Solution | None:
         """The best row with the same 0-1 values that has something to spare; what that costs is in doubt."""
         columns = [(own, own.value) for own in columns_of(self.programme.model)]
-        for inward in self.programme.tolerances.inward:
+        tolerances = self.programme.tolerances
+        effort = Effort(max(0.1, self.search.left), 1000, 1e-9, 0.0, tolerances.exact)
+        for inward in tolerances.inward:
             for own, value in columns:
                 own.set_value(value, skip_validation=True)
             with self.programme.tightened(inward):
-                report = self.engine.solve(Effort(max(0.1, self.search.left), 1000, 1e-9, 0.0), start=False)
+                report = self.engine.solve(effort, start=False)
                 row = None if report.found is None else self.programme.get()[0]
             solution = None if row is None or np.isnan(row).any() else self._judged(row)
             if solution is not None and report.found is not None:
@@ -379,9 +412,7 @@ def _too_small(share: Share, scores: Numbers) -> bool:
 
 
 def _alternative(problem: Problem, solution: Solution) -> int:
-    """An alternative of the goal that an answer reaches."""
-    scores = problem.form.score(solution.row[None], threads=1)
-    for a, alternative in enumerate(problem.goal.alternatives):
-        if alternative.number == solution.number and alternative.met(scores)[0]:
-            return a
-    raise ProblemError("A start", "reach the goal", solution.row.tolist(), "bring another")
+    """The alternative of the goal, of an answer's class, that it reaches by most."""
+    scores = problem.form.score(solution.row[None], threads=1)[0]
+    own = [(a, part) for a, part in enumerate(problem.goal.alternatives) if part.number == solution.number]
+    return max(own, key=lambda part: float((part[1].coefficients @ scores - part[1].least).min(initial=math.inf)))[0]

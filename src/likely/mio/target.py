@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.mio.classifier import Scores
 from likely.mio.modelling import Block, Expression, add, binaries, block, parameter, rows, total
+from likely.mio.scores import Scores
 from likely.mio.tolerances import TOLERANCES, Tolerances
 from likely.problem import Goal
 from likely.schema.values import Numbers

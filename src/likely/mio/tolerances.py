@@ -13,8 +13,11 @@ class Tolerances:
     with the form and the circuit themselves; what fails is moved inwards, or cut off.
     """
 
-    #: By how much a row of the programme may be missed, and an integer variable be off.
-    feasibility: float = 1e-9
+    #: By how much a row of the programme may be missed, and an integer variable be off, where something is to be proved: the
+    #: solvers' own. With 1e-9, HiGHS and SCIP both called dearer rows optimal (what they derive from bounds rounds).
+    feasibility: float = 1e-6
+    #: The same where nothing is proved: when the numbers of an answer are made exact.
+    exact: float = 1e-9
     #: By how much goal and threshold are eased, so that an answer just there is not lost; relative to their size.
     outward: float = 1e-8
     #: By how much they are tightened, one after the other, where an answer of the programme turns out to be none.

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.circuit.evaluate import log_likelihood, max_log_likelihood
-from likely.mio.programme import target_of
 from likely.problem import Problem, Solution
 from likely.schema.values import Numbers
 
@@ -58,3 +57,10 @@ def _likely(problem: Problem, logs: Numbers) -> NDArray[np.bool_]:
         return np.ones(len(logs), dtype=np.bool_)
     slack = ROUNDING * (1 + abs(own.least)) if own.given and own.least > -math.inf else 0.0
     return np.asarray(logs >= own.least - slack)
+
+
+def target_of(problem: Problem, alternative: int) -> float:
+    """The class of an alternative of the goal, as the circuit knows it; NaN for any."""
+    assert problem.plausibility is not None
+    target, number = problem.plausibility.circuit.target, problem.goal.alternatives[alternative].number
+    return math.nan if target is None or number is None else target.number(problem.form.classes[number])

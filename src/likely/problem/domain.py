@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likely.circuit.measure import steps_below
 from likely.predictor import TreeEnsemble
-from likely.problem import Problem
+from likely.problem.problem import Problem
 from likely.schema import Continuous, Feature, Integer, Mixed
 from likely.schema.costs import Cost, MixedCost
 from likely.schema.numeric import snap
@@ -34,7 +34,7 @@ class FeatureCells:
     grid: float
 
 
-def starts_of(problem: Problem, rules: Iterable[Rule]) -> list[Numbers]:
+def _starts_of(problem: Problem, rules: Iterable[Rule]) -> list[Numbers]:
     """Per feature the doubles at which something begins to differ, for any part of the problem that is not the factual's.
 
     Nothing where there are no numbers to be cut.
@@ -55,6 +55,13 @@ def starts_of(problem: Problem, rules: Iterable[Rule]) -> list[Numbers]:
                 if j in found:
                     found[j].append(_starts(region))
     return [np.unique(np.concatenate([_NOTHING, *found[j]])) if j in found else _NOTHING for j in range(len(problem.schema))]
+
+
+def problem_cells(problem: Problem, rules: Sequence[Rule]) -> list[FeatureCells]:
+    """The atoms and cells of every feature of a problem with these (compiled) rules."""
+    schema = problem.schema
+    parts = zip(schema.features, schema.costs, problem.factual, _starts_of(problem, rules), strict=True)
+    return [feature_cells(feature, cost, float(factual), own) for feature, cost, factual, own in parts]
 
 
 def _starts(region: Region) -> Numbers:

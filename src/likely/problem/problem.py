@@ -88,7 +88,8 @@ class Limits:
     """When to stop: seconds, boxes (or nodes), a gap between what is found and what is proven; and how many answers.
 
     With `solutions` > 1 the answers differ in at least one value (of a real feature: in the cell of the circuit, the trees
-    and the rules that it lies in); with `other_features` each changes another set of features. None is dearer than the best
+    and the rules that it lies in); with `other_features` each changes another set of features (an explainer
+    asks for more: none changes all that a better one changes). None is dearer than the best
     by more than the share `within` of it (the paper's rho).
     """
 

@@ -12,10 +12,10 @@ from likely._core import Share as CoreShare
 from likely.errors import ProblemError
 from likely.predictor import Column, Form, Linear, ReluNetwork, TreeEnsemble
 from likely.problem import Plausibility, Problem
+from likely.problem.domain import problem_cells
 from likely.schema import Feature
 from likely.schema.rules import AtMost, Clause, Rule
 from likely.schema.values import Numbers
-from likely.search.domain import feature_cells, starts_of
 
 
 def compiled(problem: Problem) -> CoreProblem:
@@ -23,12 +23,8 @@ def compiled(problem: Problem) -> CoreProblem:
     schema = problem.schema
     rules = schema.compile(problem.factual)
     core = CoreProblem()
-    starts = starts_of(problem, rules)
-    for feature, cost, factual, own in zip(schema.features, schema.costs, problem.factual, starts, strict=True):
-        cells = feature_cells(feature, cost, float(factual), own)
-        core.add_feature(
-            cells.atom, cells.atom_cost, cells.low, cells.high, cells.segments, cells.segment, cells.grid, float(factual)
-        )
+    for own, factual in zip(problem_cells(problem, rules), problem.factual, strict=True):
+        core.add_feature(own.atom, own.atom_cost, own.low, own.high, own.segments, own.segment, own.grid, float(factual))
     _add_form(core, problem.form, schema.features)
     for alternative in problem.goal.alternatives:
         wanted = alternative.share

@@ -9,17 +9,22 @@ from likely.errors import ProblemError
 from likely.mio.modelling import Block
 from likely.mio.solvers.appsi import Gurobi, Highs
 from likely.mio.solvers.scip import Scip
-from likely.mio.solvers.solver import Effort, Outcome, Report, Solver
-from likely.mio.tolerances import TOLERANCES, Tolerances
+from likely.mio.solvers.solver import Effort, Going, Outcome, Report, Solver
 
-__all__ = ["SOLVERS", "Effort", "Outcome", "Report", "Solver", "make_solver"]
+__all__ = ["SOLVERS", "Effort", "Going", "Outcome", "Report", "Solver", "make_solver", "require_solver"]
 
 #: name -> adapter
 SOLVERS: dict[str, type[Solver]] = {"highs": Highs, "scip": Scip, "gurobi": Gurobi}
 
 
-def make_solver(name: str, model: Block, options: Mapping[str, Any] | None = None, tolerances: Tolerances = TOLERANCES) -> Solver:
-    """A solver for a model; one that is not installed is an error that names the extra."""
+def require_solver(name: str) -> type[Solver]:
+    """The adapter of a solver; one that is not known, or not installed (then it names the extra), is an error."""
     if name not in SOLVERS:
         raise ProblemError("A solver", f"be {', '.join(map(repr, SOLVERS))}", repr(name), "leave it out for 'highs'")
-    return SOLVERS[name](model, options or {}, tolerances)
+    SOLVERS[name].require()
+    return SOLVERS[name]
+
+
+def make_solver(name: str, model: Block, options: Mapping[str, Any] | None = None) -> Solver:
+    """A solver for a model; see `require_solver`."""
+    return require_solver(name)(model, options or {})

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from likely.errors import MissingExtraError
-from likely.mio.modelling import Block, solver_module
-from likely.mio.solvers.solver import Effort, Outcome, Report
-from likely.mio.tolerances import Tolerances
+from likely.mio.modelling import Block, require_pyomo, solver_module
+from likely.mio.solvers.solver import Effort, Going, Outcome, Report
 
 #: Pyomo warns of every solution that is not proved optimal; we say it by the status.
 logging.getLogger("pyomo.contrib.appsi").setLevel(logging.ERROR)
@@ -25,26 +25,47 @@ class _Appsi:
     module: ClassVar[str]
     solver: ClassVar[str]
 
-    def __init__(self, model: Block, options: Mapping[str, Any], tolerances: Tolerances) -> None:
-        if find_spec(self.package) is None:
-            raise MissingExtraError(self.package, self.extra, f"solve with {self.solver}")
-        self.model, self.options, self.tolerances = model, dict(options), tolerances
-        self.interface: Any = getattr(solver_module(self.module), self.solver)()
-        self.interface.config.load_solution = False
+    def __init__(self, model: Block, options: Mapping[str, Any]) -> None:
+        self.model, self.options = model, dict(options)
+        self.interface = self._new()
 
-    def solve(self, effort: Effort, *, start: bool) -> Report:
+    def _new(self) -> Any:
+        found = getattr(solver_module(self.module), self.solver)()
+        found.config.load_solution = False
+        return found
+
+    @classmethod
+    def require(cls) -> None:
+        """See `Solver`."""
+        require_pyomo()
+        if find_spec(cls.package) is None:
+            raise MissingExtraError(cls.package, cls.extra, f"solve with {cls.solver}")
+
+    def solve(self, effort: Effort, *, start: bool, going: Going | None = None) -> Report:
         """Minimise; see `Solver`."""
         config = self.interface.config
         config.time_limit, config.mip_gap, config.warmstart = max(0.01, effort.seconds), effort.relative_gap, start
         self._set(effort)
-        results = self.interface.solve(self.model)
-        outcome = _OUTCOMES.get(results.termination_condition.name, "failed")
-        found = results.best_feasible_objective if outcome in ("optimal", "stopped") else None
+        with self._watched(going):
+            results = self.interface.solve(self.model)
+        outcome = "interrupted" if self._interrupted() else _OUTCOMES.get(results.termination_condition.name, "failed")
+        found = results.best_feasible_objective if outcome in ("optimal", "stopped", "interrupted") else None
         if found is not None:
             self.interface.load_vars()
         bound = results.best_objective_bound
         proven = math.inf if outcome == "infeasible" else -math.inf if bound is None or math.isnan(bound) else float(bound)
-        return Report(outcome, None if found is None else float(found), proven, self._nodes())
+        report = Report(outcome, None if found is None else float(found), proven, self._nodes())
+        if outcome == "interrupted":  # which the solver would remember
+            self.interface = self._new()
+        return report
+
+    def _interrupted(self) -> bool:
+        """Whether somebody ended it, where Pyomo does not say so."""
+        return False
+
+    def _watched(self, going: Going | None) -> AbstractContextManager[None]:
+        """While the solver asks whether to go on; one that cannot be asked goes on."""
+        return nullcontext()
 
     def _set(self, effort: Effort) -> None:
         raise NotImplementedError
@@ -60,8 +81,13 @@ _OUTCOMES: dict[str, Outcome] = {
     "maxTimeLimit": "stopped",
     "maxIterations": "stopped",
     "objectiveLimit": "stopped",
-    "interrupted": "stopped",
+    "interrupted": "interrupted",
 }
+
+
+#: HiGHS's rule of parallel rows and columns: with it, HiGHS 1.14 called a dearer row optimal (tests/mio: fee at the end of
+#: an interval).
+PARALLEL = 1 << 13
 
 
 class Highs(_Appsi):
@@ -72,13 +98,32 @@ class Highs(_Appsi):
     def _set(self, effort: Effort) -> None:
         self.interface.highs_options = {
             "threads": 1,
-            "presolve": "off",  # with it, HiGHS 1.14 called a dearer row optimal (tests/mio: fee at the end of an interval)
+            "presolve_rule_off": PARALLEL,
             "mip_abs_gap": effort.absolute_gap,
             "mip_max_nodes": min(effort.nodes, 2**31 - 1),
-            "primal_feasibility_tolerance": self.tolerances.feasibility,
-            "mip_feasibility_tolerance": self.tolerances.feasibility,
+            "primal_feasibility_tolerance": effort.feasibility,
+            "mip_feasibility_tolerance": effort.feasibility,
             **self.options,
         }
+
+    @contextmanager
+    def _watched(self, going: Going | None) -> Iterator[None]:
+        if self.interface._solver_model is None:
+            self.interface.set_instance(self.model)
+        asked = self.interface._solver_model.cbMipInterrupt
+
+        def ask(event: Any) -> None:
+            if going is not None and not going():
+                event.interrupt()
+
+        asked.subscribe(ask)
+        try:
+            yield
+        finally:
+            asked.unsubscribe(ask)
+
+    def _interrupted(self) -> bool:
+        return bool(self.interface._solver_model.getModelStatus().name == "kInterrupt")
 
     def _nodes(self) -> int:
         return max(0, int(self.interface._solver_model.getInfo().mip_node_count))
@@ -94,8 +139,8 @@ class Gurobi(_Appsi):
             "Threads": 1,
             "MIPGapAbs": effort.absolute_gap,
             "NodeLimit": effort.nodes,
-            "FeasibilityTol": self.tolerances.feasibility,
-            "IntFeasTol": self.tolerances.feasibility,
+            "FeasibilityTol": effort.feasibility,
+            "IntFeasTol": effort.feasibility,
             **self.options,
         }
 

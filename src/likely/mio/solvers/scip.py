@@ -9,22 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from likely.errors import MissingExtraError
-from likely.mio.modelling import Block, write
-from likely.mio.solvers.solver import Effort, Outcome, Report
-from likely.mio.tolerances import Tolerances
+from likely.mio.modelling import Block, require_pyomo, write
+from likely.mio.solvers.solver import Effort, Going, Outcome, Report
 
 
 class Scip:
     """SCIP."""
 
-    def __init__(self, model: Block, options: Mapping[str, Any], tolerances: Tolerances) -> None:
+    def __init__(self, model: Block, options: Mapping[str, Any]) -> None:
+        self.package, self.model, self.options = self.require(), model, dict(options)
+
+    @classmethod
+    def require(cls) -> Any:
+        """PySCIPOpt; see `Solver`."""
+        require_pyomo()
         try:
             import pyscipopt
         except ImportError:
             raise MissingExtraError("pyscipopt", "scip", "solve with SCIP") from None
-        self.package, self.model, self.options, self.tolerances = pyscipopt, model, dict(options), tolerances
+        return pyscipopt
 
-    def solve(self, effort: Effort, *, start: bool) -> Report:
+    def solve(self, effort: Effort, *, start: bool, going: Going | None = None) -> Report:
         """Minimise; see `Solver`."""
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "model.lp")
@@ -36,6 +41,8 @@ class Scip:
         variables = {own.name: own for own in scip.getVars() if own.name in columns}
         if start:
             self._start(scip, columns, variables)
+        if going is not None:
+            self._watch(scip, going)
         scip.optimize()
         outcome = _OUTCOMES.get(scip.getStatus(), "failed")
         found = None
@@ -55,10 +62,19 @@ class Scip:
                 "limits/totalnodes": effort.nodes,
                 "limits/absgap": effort.absolute_gap,
                 "limits/gap": effort.relative_gap,
-                "numerics/feastol": self.tolerances.feasibility,
+                "numerics/feastol": effort.feasibility,
                 **self.options,
             }
         )
+
+    def _watch(self, scip: Any, going: Going) -> None:
+        """Ask after every node whether to go on."""
+
+        def ask(model: Any, event: Any) -> None:
+            if not going():
+                model.interruptSolve()
+
+        scip.attachEventHandlerCallback(ask, [self.package.SCIP_EVENTTYPE.NODESOLVED])
 
     def _start(self, scip: Any, columns: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
         solution = scip.createSol()
@@ -76,6 +92,6 @@ _OUTCOMES: dict[str, Outcome] = {
     "timelimit": "stopped",
     "nodelimit": "stopped",
     "totalnodelimit": "stopped",
-    "userinterrupt": "stopped",
+    "userinterrupt": "interrupted",
     "memlimit": "stopped",
 }

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from likely.mio.modelling import Block
-from likely.mio.tolerances import Tolerances
+from likely.mio.tolerances import TOLERANCES
 
-#: optimal: within the gaps. stopped: a limit came first, with a solution or without. failed: the solver broke off.
-Outcome: TypeAlias = Literal["optimal", "infeasible", "stopped", "failed"]
+#: optimal: within the gaps. stopped: a limit came first, with a solution or without. interrupted: somebody ended it.
+#: failed: the solver broke off.
+Outcome: TypeAlias = Literal["optimal", "infeasible", "stopped", "interrupted", "failed"]
+#: Asked now and then while a solver works: whether it shall go on.
+Going: TypeAlias = Callable[[], bool]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """When a solver must stop."""
+    """When a solver must stop, and how exactly it computes."""
 
     seconds: float
     nodes: int
     absolute_gap: float
     relative_gap: float
+    #: By how much a row may be missed.
+    feasibility: float = TOLERANCES.feasibility
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,14 @@ class Report:
 class Solver(Protocol):
     """One solver, bound to one model that may change between solves."""
 
-    def __init__(self, model: Block, options: Mapping[str, Any], tolerances: Tolerances) -> None: ...
+    def __init__(self, model: Block, options: Mapping[str, Any]) -> None: ...
 
-    def solve(self, effort: Effort, *, start: bool) -> Report:
-        """Minimise the model's objective; the variables' values are where to start, and then the best found."""
+    @classmethod
+    def require(cls) -> None:
+        """Raise an error that names the extra if the solver is not installed."""
+
+    def solve(self, effort: Effort, *, start: bool, going: Going | None = None) -> Report:
+        """Minimise the model's objective; the variables' values are where to start, and then the best found.
+
+        It ends when `going` says so, and at Ctrl-C.
+        """

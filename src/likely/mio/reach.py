@@ -1,0 +1,70 @@
+"""`Reach`: which values of a feature an answer to a question can have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely.mio.inputs import Inputs
+from likely.mio.moves import FeatureMoves, Moves
+from likely.schema.rules import Clause
+from likely.schema.values import Numbers
+
+#: Prices this much above the most, relative to it, are still within reach: rounding.
+EASED = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The atoms, and the ends of the numbers (none: an empty array), that a feature can have."""
+
+    atoms: NDArray[np.bool_]
+    ends: Numbers
+
+
+def all_of(inputs: Inputs) -> list[Reach]:
+    """Every value of the schema."""
+    found = []
+    for part in inputs.features:
+        scale = part.scale
+        ends = [] if scale is None else [scale.base, scale.base + scale.unit * scale.length]
+        found.append(Reach(np.ones(len(part.atoms), dtype=np.bool_), np.array(ends)))
+    return found
+
+
+def reach_of(moves: Moves, most: float = math.inf) -> list[Reach]:
+    """What rules of one feature allow, and what costs at most `most` by itself."""
+    found = []
+    for j, own in enumerate(moves.features):
+        regions = [rule.literals[0][1] for rule in moves.rules if isinstance(rule, Clause) and _alone(rule, j)]
+        atoms, cells = (np.ones(len(ends), dtype=np.bool_) for ends in (own.domain.atom, own.domain.low))
+        for region in regions:
+            atoms &= region.contains(own.domain.atom)
+            cells &= region.contains(own.domain.low)
+        atoms &= own.domain.atom_cost <= most + EASED * abs(most)
+        found.append(Reach(atoms, _ends(own, cells, moves.inputs.schema.costs[j], most)))
+    return found
+
+
+def _alone(rule: Clause, j: int) -> bool:
+    return len(rule.literals) == 1 and rule.literals[0][0] == j
+
+
+def _ends(own: FeatureMoves, allowed: NDArray[np.bool_], cost: object, most: float) -> Numbers:
+    """The least and the greatest number in allowed cells that costs no more than `most`; the cost is linear on each."""
+    low, high = own.domain.low[allowed], own.domain.high[allowed]
+    if not len(low):
+        return np.empty(0)
+    if most == math.inf:
+        return np.array([low[0], high[-1]])
+    first, last = (cost.price(own.inputs.feature, own.factual, ends) for ends in (low, high))  # type: ignore[attr-defined]
+    eased = most + EASED * abs(most)
+    found: list[float] = []
+    for a, b, p, q in zip(low, high, first, last, strict=True):
+        if min(p, q) <= eased:
+            part = 1.0 if max(p, q) <= eased else (eased - min(p, q)) / abs(q - p)
+            found += [a, a + part * (b - a)] if p <= q else [b - part * (b - a), b]
+    return np.array([min(found), max(found)]) if found else np.empty(0)

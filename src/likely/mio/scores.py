@@ -1,0 +1,46 @@
+"""`Scores`: what a form computes, as expressions over the inputs of a programme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from likely.mio.inputs import Inputs
+from likely.mio.modelling import Block, Expression, total
+from likely.mio.reach import Reach
+from likely.predictor import Form, Linear, ReluNetwork
+from likely.schema.values import Numbers
+
+
+@dataclass(eq=False)
+class Scores:
+    """The scores of a form: `block` to put into a model, an expression per output, and its bounds over all rows."""
+
+    form: Form
+    block: Block
+    outputs: list[Expression]
+    low: Numbers
+    high: Numbers
+    set: Callable[[Numbers], None]
+    #: Adds to a block what holds besides where no feature leaves its reach, and returns what bounds the outputs then.
+    tighten: Callable[[Block, Sequence[Reach]], tuple[Numbers, Numbers]]
+
+
+def encode_columns(form: Linear | ReluNetwork, inputs: Inputs) -> list[Expression]:
+    """What the model reads: sum_k table_k d_k + slope x + intercept n for each column; no rows and no columns of its own."""
+    found = []
+    for column in form.columns:
+        part = inputs.features[column.feature]
+        terms = [entry * atom for entry, atom in zip(column.table, part.atoms, strict=False) if entry]
+        if part.scale is not None:
+            terms += [column.slope * part.number, column.intercept * part.is_number]
+        found.append(total(terms))
+    return found
+
+
+def affine(weights: Numbers, bias: Numbers, inputs: list[Expression]) -> list[Expression]:
+    """weights @ inputs + bias."""
+    return [
+        total([float(b), *(float(w) * x for w, x in zip(row, inputs, strict=True) if w)])
+        for row, b in zip(weights, bias, strict=True)
+    ]
