@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ import likely
 from likely.errors import ExplainerError, ProblemError
 from likely.explain import Verification
 from likely.explain.plausibility import variant_from_dict
+from likely.explain.words import told_apart
 from likely.problem import Bounds, Limits
 from tests.explain.examples import circuit_of, explainer_of, model_of, pipeline, rejected, schema_of, table_of
 
@@ -136,13 +138,36 @@ def test_the_table() -> None:
     answer = explainer_of().explain(rejected().iloc[0], k=2)
     lines = str(answer).splitlines()
     assert lines[0] == "'no' → 'yes'"
-    assert lines[1].startswith("The best 2 answers, proved: no other row has a lower cost than ")
+    assert lines[1].startswith("The best 2 answers, proved: any other row with a lower cost than ")
     assert lines[3].split() == ["now", "answer", "1", "answer", "2"]
     assert lines[-1] == answer.best.sentence
     shown = {line.split()[0] for line in lines[5 : 5 + len({name for own in answer.counterfactuals for name in own.changes})]}
     assert shown == {name for own in answer.counterfactuals for name in own.changes}
     assert len(answer.measures()) == 2
     assert answer.measures()["cost"].tolist() == [own.cost for own in answer.counterfactuals]
+
+
+def test_the_claim_is_what_was_proved() -> None:
+    row = rejected().iloc[0]
+    assert "The best answer, proved: no other row has a lower cost than " in str(explainer_of().explain(row))
+    best = str(explainer_of().explain(row, k=2, limits=Limits()))
+    assert "The best 2 answers, proved: no other row has a lower cost than " in best
+    changing = explainer_of().explain(row, plausibility=None, constraints=[likely.MaxChanges(1)]).best.changes
+    locked = [name for name in schema_of().names if name not in changing]
+    every = explainer_of().explain(row, k=9, plausibility=None, locked=locked)
+    assert len(every) == 1
+    assert str(every).splitlines()[1] == "The only answer, proved: any other changes all that it changes."
+
+
+def test_numbers_that_are_close_are_told_apart() -> None:
+    feature = likely.Continuous("income", 0, 1e6)
+    near = float(np.nextafter(2088.28, 0))
+    assert told_apart(feature, 2088.28, [2300.5]) == ("2088.28", ["2300.5"])
+    assert told_apart(feature, 2088.28, [2088.2803, 2300.123456]) == ("2088.28", ["2088.2803", "2300.1235"])
+    before, (after,) = told_apart(feature, 2088.28, [near])
+    assert (float(before), float(after)) == (2088.28, near)
+    before, (after,) = told_apart(feature, near, [2088.28])
+    assert (float(before), float(after)) == (near, 2088.28)
 
 
 def test_names_are_escaped() -> None:

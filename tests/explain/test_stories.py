@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import likely
 from likely.errors import CircuitError, ExplainerError, LikelyWarning, PredictorError, ProblemError, SchemaError
-from likely.problem import Limits
+from likely.problem import SCORE_MARGIN, Limits, Moment
 from tests.explain.examples import (
     circuit_of,
     explainer_of,
@@ -57,18 +58,26 @@ def test_without_y_the_models_decisions_are_the_classes() -> None:
 
 
 def test_xgboost_with_missing_values() -> None:
+    """Rows with a gap are explained, answers may have one, and the model itself agrees about both."""
     xgboost = pytest.importorskip("xgboost")
     table = loans(200)
     X, y = table[["age", "income", "debt"]].astype({"income": "float64"}), (table["granted"] == "yes").astype(int)
     X.loc[::7, "income"] = np.nan
     model = xgboost.XGBClassifier(n_estimators=10, max_depth=3).fit(X, y)
     explainer = fitted(model, X, y)
-    rows = X[model.predict(X) == 0]
-    rows = pd.concat([rows[rows["income"].isna()].head(2), rows.head(3)])
-    for answer in explainer.explain_many(rows, plausibility=likely.Quantile(0.1)):
+    before = model.predict(X)
+    ways = set()
+    for i, answer in enumerate(explainer.explain_many(X, plausibility=likely.Quantile(0.1))):
         assert answer.status == "optimal"
-        assert model.predict(answer.to_frame())[0] == 1
-        assert likely.verify(answer, model, explainer.circuit_)
+        frame = answer.to_frame()
+        assert model.predict(frame)[0] == answer.best.label == 1 - before[i]
+        assert likely.Explanation.from_json(answer.to_json()) == answer
+        gaps = bool(pd.isna(X["income"].iloc[i])), bool(pd.isna(frame["income"].iloc[0]))
+        assert gaps[0] == gaps[1] or (None in answer.best.changes["income"])
+        ways.add(gaps)
+        if gaps[0] != gaps[1] or i < 5:
+            assert likely.verify(answer, model, explainer.circuit_)
+    assert ways == {(False, False), (False, True), (True, True), (True, False)}
 
 
 def test_torch_with_several_classes() -> None:
@@ -101,26 +110,64 @@ def test_torch_with_several_classes() -> None:
 
 
 def test_what_is_frozen_never_changes() -> None:
-    rows = rejected(200)
-    found = explainer_of().explain_many(rows, locked=["housing"], plausibility=likely.Quantile(0.1))
-    assert len(found) == len(rows) > 100
+    """Two hundred factuals of both classes; without what is forbidden, many of the answers would do it."""
+    rows = table_of()[0].head(200)
+    found = explainer_of().explain_many(rows, locked=["months"], plausibility=likely.Quantile(0.1))
     for (_, row), answer in zip(rows.iterrows(), found, strict=True):
         for own in answer.counterfactuals:
             assert own.row["telephone"] == row["telephone"]
-            assert own.row["housing"] == row["housing"]
+            assert own.row["months"] == row["months"]
             assert own.row["age"] >= row["age"]
-            assert own.row["debt"] <= own.row["income"]
-    assert sum(bool(own) for own in found) > 0.8 * len(found)
+    assert sum(bool(own) for own in found) > 190
+    free = fitted(model_of(), *table_of()).explain_many(rows, plausibility=likely.Quantile(0.1))
+    assert all(own.status == "optimal" and own.margin == SCORE_MARGIN for own in free)  # real numbers, at the boundary itself
+    assert sum("months" in own.best.changes for own in free) > 50
+    assert sum(own.best.row["age"] < own.query.row["age"] for own in free) > 0
+
+
+def test_one_column_is_at_most_another() -> None:
+    """The least and the greatest offer: what the model rewards is the least one, so the rule is in the way of most answers."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"least": rng.integers(0, 50, 250)})
+    X["most"], X["rate"] = X["least"] + rng.integers(0, 6, 250), rng.normal(size=250).round(2)
+    y = np.where(X["least"] + 4 * X["rate"] > 25, "yes", "no")
+    model = pipeline(LogisticRegression(), ()).fit(X, y)
+    schema = likely.Schema.infer(X, rules=[likely.Linear.ordered("least", "most")])
+    bound, free = fitted(model, X, y, schema), fitted(model, X, y)
+    rows = X[model.predict(X) == "no"]
+    broken = 0
+    for with_rule, without in zip(
+        bound.explain_many(rows, k=2, plausibility=None), free.explain_many(rows, plausibility=None), strict=True
+    ):
+        frame = with_rule.to_frame()
+        assert with_rule.status == "optimal"
+        assert (frame["least"] <= frame["most"]).all()
+        assert (model.predict(frame) == "yes").all()
+        best = without.best.row
+        broken += best["least"] > best["most"]
+        if best["least"] <= best["most"]:  # the rule is not in its way
+            assert with_rule.best.cost == pytest.approx(without.best.cost, rel=1e-6)
+        else:
+            assert with_rule.best.cost > without.best.cost
+    assert broken > len(rows) / 2 > 50
 
 
 def test_dtypes_stay() -> None:
+    """Whole numbers stay whole, cents stay cents, and every column has the dtype that it had."""
     X, _ = table_of()
-    answer = explainer_of().explain(rejected().iloc[1], k=3)
-    assert len(answer) == 3
-    assert (answer.to_frame().dtypes == X.dtypes).all()
-    for own in answer.counterfactuals:
-        assert all(type(value) in (int, float, str, bool) for pair in own.changes.values() for value in pair)
-        assert all(isinstance(value, int) for value in own.changes.get("age", ()))
+    found = explainer_of().explain_many(rejected(40), k=2, plausibility=likely.Quantile(0.25))
+    moved = {name for answer in found for own in answer.counterfactuals for name in own.changes}
+    assert moved >= {"age", "months", "income", "debt"}
+    for answer in found:
+        frame = answer.to_frame()
+        assert (frame.dtypes == X.dtypes).all()
+        for own in answer.counterfactuals:
+            assert all(type(value) in (int, float, str, bool) for pair in own.changes.values() for value in pair)
+            assert all(type(value) is int for name in ("age", "months") for value in own.changes.get(name, ()))
+            cents = [100 * value for name in ("income", "debt") for value in own.changes.get(name, ())]
+            assert np.allclose(cents, np.round(cents), rtol=0, atol=1e-6)
+        written = json.loads(answer.to_json())["counterfactuals"]
+        assert all(type(value) is int for own in written for value in own["changes"].get("age", ()))
 
 
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
@@ -135,12 +182,16 @@ def test_points_at_the_boundary_of_singles(last: object) -> None:
     )
     model.fit(X, y)
     explainer = fitted(model, X, y)
-    for answer in explainer.explain_many(X[model.predict(X) == "no"].head(15), plausibility=None):
+    rows = X[model.predict(X) == "no"].head(15)
+    for i, answer in enumerate(explainer.explain_many(rows, plausibility=None)):
         assert answer.status == "optimal"
         frame = answer.to_frame()
         assert frame.dtypes["income"] == np.float32
         assert model.predict(frame)[0] == "yes"
         assert likely.verify(answer, model, explainer.circuit_)
+        for name in {"income", "debt"} & answer.best.changes.keys():  # closer in one of them, it is refused, but for the margin
+            closer = frame.assign(**{name: np.float32(frame[name] + 0.01 * (rows[name].iloc[i] - frame[name]))})
+            assert model.predict_proba(closer)[0][1] < 0.5 + SCORE_MARGIN
 
 
 @pytest.mark.parametrize("labels", [["refused", "granted"], [False, True], [0, 1], [7, -1]])
@@ -182,7 +233,7 @@ def test_an_unknown_value_of_a_row() -> None:
     assert answer.query.label is None
     assert answer.best.changes["income"][0] is None
     assert answer.best.probability_before is None
-    assert "which is unknown now" in answer.best.sentence
+    assert "(unknown now)" in answer.best.sentence
     assert model_of().predict(answer.to_frame())[0] == "yes"
     assert likely.verify(answer, model_of(), circuit_of())
     assert likely.Explanation.from_json(answer.to_json()) == answer
@@ -285,6 +336,27 @@ def test_interrupted_after_the_first_answers() -> None:
     assert answer.bounds.proven <= answer.bounds.found
     assert (model.predict(answer.to_frame()) == "yes").all()
     assert likely.verify(answer, model, circuit_of())
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_interrupted_after_the_first_incumbent() -> None:
+    """The moment that something is found it is ended; what is claimed then is weak, and true."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 12)), columns=list("abcdefghijkl"))
+    y = np.where(np.sin(2 * X).sum(axis=1) > 0, "yes", "no")
+    model = MLPClassifier((40, 40), max_iter=100, random_state=0).fit(X, y)
+    explainer = fitted(model, X, y)
+    row = X[model.predict(X) == "no"].iloc[0]
+    seen: list[Moment] = []
+    answer = explainer.explain(row, callback=lambda moment: seen.append(moment) or moment.found == np.inf)
+    assert seen[-1].found < np.inf
+    assert all(moment.found == np.inf for moment in seen[:-1])
+    assert (answer.status, answer.interrupted, len(answer)) == ("feasible", True, 1)
+    assert answer.bounds.proven < answer.bounds.found == answer.best.cost
+    assert model.predict(answer.to_frame())[0] == "yes"
+    assert likely.verify(answer, model, explainer.circuit_)
+    assert likely.Explanation.from_json(answer.to_json()) == answer
+    assert str(answer).splitlines()[1].endswith("It was interrupted.")
 
 
 def test_ended_before_it_began() -> None:
@@ -393,7 +465,7 @@ def test_circuits_that_do_not_fit() -> None:
 
 
 def test_an_engine_that_is_not_there() -> None:
-    with pytest.raises(ProblemError, match=r"An engine must be 'search'; got 'guess'"):
+    with pytest.raises(ProblemError, match=r"An engine must be 'search' or 'mio'; got 'guess'"):
         likely.Explainer(model_of(), schema_of(), circuit_of(), engine="guess").fit(*table_of())
 
 

@@ -73,6 +73,15 @@ VARIANTS = [
 ]
 
 
+def unlike(expected: pd.DataFrame) -> list[float]:
+    """The objectives of answers none of which changes all that a better one changes."""
+    kept: list[tuple[set[str], float]] = []
+    for changed, objective in expected.groupby("changed")["objective"].min().sort_values().items():
+        if not any(better <= set(changed) for better, _ in kept):
+            kept.append((set(changed), float(objective)))
+    return [objective for _, objective in kept]
+
+
 def log_of(explainer: likely.Explainer, given: tuple[str, ...], rows: pd.DataFrame, labels: Any) -> np.ndarray[Any, Any]:
     """log p(row, class | given), from marginals of the circuit."""
     circuit = explainer.circuit_
@@ -112,8 +121,8 @@ def test_equals_enumeration(classes: int, variant: Any, weight: float) -> None:
             found = explainer.explain(row, k=4, plausibility=variant, weight=weight)
             assert found.query.label == before
             assert found.status == ("optimal" if len(expected) else "infeasible")
-            best = expected.groupby("changed")[["objective"]].min().sort_values("objective").head(4)
-            assert [own.objective for own in found.counterfactuals] == pytest.approx(best["objective"].tolist(), abs=1e-6)
+            best = unlike(expected)[:4]
+            assert [own.objective for own in found.counterfactuals] == pytest.approx(best, abs=1e-6)
             for own in found.counterfactuals:
                 near = expected[(expected["label"] == own.label) & np.isclose(expected["cost"], own.cost)]
                 assert np.isclose(near["log"], own.log_likelihood).any()

@@ -169,7 +169,7 @@ def test_report_of_one(answer: likely.Explanation, tmp_path: Path) -> None:
     for rule in answer.query.schema.constraints:
         assert str(rule) in page.said
     assert all(check.claim in page.said for check in checked.checks)
-    assert "proved: no other row has a lower cost than" in page.said
+    assert "proved: any other row with a lower cost than" in page.said
     assert answer.evidence.model in page.said
 
 

@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The options of one question, which `explain` and `batch` share."""
     asked = parser.add_argument_group("what is asked")
     asked.add_argument("--target", metavar="CLASS", help="the class to reach; any other than the row's own, if left out")
-    asked.add_argument("-k", metavar="N", type=int, default=1, help="so many answers, each changing another set of features")
+    asked.add_argument("-k", metavar="N", type=int, default=1, help="so many answers; none changes all that a better one changes")
     asked.add_argument("--lock", metavar="FEATURE", action="append", default=[], help="may not change this time; repeatable")
     asked.add_argument("--max-changes", metavar="N", type=int, help="at most so many features may change")
     asked.add_argument(

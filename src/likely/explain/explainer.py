@@ -38,10 +38,11 @@ class Explainer(Params):
     """Counterfactual explanations of a fitted model.
 
     `model` is your own: a fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX, XGBoost or LightGBM
-    model, or the path of a file that `likely.predictor.read` knows. `schema` says what a row may be and which rules an
-    answer must keep; left out, it is inferred from the table. `circuit` says how likely a row is; left out, it is
-    learned. `encoder` and `classes` are those of `likely.predictor.read`, for models that read encoded inputs or do not
-    know their labels. `seed` is for learning; `progress` shows bars on a terminal.
+    model, or the path of a file that `likely.predictor.read` knows. `schema` says what a row may be and which rules an answer
+    must keep; left out, it is inferred from the table. `circuit` says how likely a row is; left out, it is learned. `engine`
+    is "search", the exact engine, or "mio", the paper's mixed-integer programme, which a `solver` solves: "highs" (the
+    default), "scip" or "gurobi". `encoder` and `classes` are those of `likely.predictor.read`, for models that read encoded
+    inputs or do not know their labels. `seed` is for learning; `progress` shows bars on a terminal.
 
     After `fit` nothing changes any more: an explainer may be shared by threads, and the same question has the same answer.
     """
@@ -53,6 +54,7 @@ class Explainer(Params):
         circuit: Circuit | None = None,
         engine: str = "search",
         *,
+        solver: str | None = None,
         encoder: Any = None,
         classes: Sequence[Any] | None = None,
         seed: int = 0,
@@ -62,6 +64,7 @@ class Explainer(Params):
         self.schema = schema
         self.circuit = circuit
         self.engine = engine
+        self.solver = solver
         self.encoder = encoder
         self.classes = classes
         self.seed = seed
@@ -74,7 +77,7 @@ class Explainer(Params):
 
         `y` are the true classes; without them, what the model decides takes their place.
         """
-        solve_of(self.engine)
+        solve_of(self.engine, self.solver)
         table = _table(X, self.schema)
         schema = Schema.infer(table) if self.schema is None else self.schema
         rows = schema.encode(table)
@@ -140,13 +143,13 @@ class Explainer(Params):
     ) -> Explanation:
         """The k best rows that the model decides otherwise, and the proof.
 
-        `row` is a Series, a dict, a one-row DataFrame, or values in the order of the schema. `target` is the class to
-        reach; left out, any other than the row's own. `plausibility` says how likely an answer must be, and `weight` how
-        much likelihood counts in what is minimised: cost - weight * log-likelihood. `constraints` and `locked` features
-        are for this question alone. Without `limits`, it may take a minute, and each answer changes another set of
-        features; `Limits()` takes the k best, which often differ little. `margin` is by how much score an answer must be
-        on the other side. `callback` is called some thirty times a second and ends the search by returning False; so does
-        Ctrl-C, and what was found is returned.
+        `row` is a Series, a dict, a one-row DataFrame, or values in the order of the schema. `target` is the class to reach;
+        left out, any other than the row's own. `plausibility` says how likely an answer must be, and `weight` how much
+        likelihood counts in what is minimised: cost - weight * log-likelihood. `constraints` and `locked` features are for
+        this question alone. Without `limits`, it may take a minute, and no answer changes all that a better one changes;
+        `Limits()` takes the k best, which often differ little. `margin` is by how much score an answer must be on the other
+        side. `callback` is called some thirty times a second and ends the search by returning False; so does Ctrl-C, and what
+        was found is returned.
 
         Every answer is checked with the model's own predict, the rules and the circuit before it is returned. That there
         is none is a status, not an error.
@@ -237,7 +240,7 @@ class Explainer(Params):
         if len(problems) > 1:
             known = ", ".join(repr(label) for label in fitted.form.classes)
             raise ProblemError("why_not", "be asked about one class", f"any of {len(problems)}", f"give target=, one of {known}")
-        return why(problems[0], query.limits, solve=solve_of(self.engine))
+        return why(problems[0], query.limits, solve=solve_of(self.engine, self.solver))
 
     # -- from what the user writes to queries ------------------------------------------------------------------------
 
@@ -273,13 +276,13 @@ class Explainer(Params):
         held = schema.widened(row)
         asked = replace(limits or Limits(other_features=True), solutions=k)
         given = () if variant is None else given_names(variant.given, fitted.schema, fitted.circuit)
-        return Query(held, values_of(held, row), label, wanted, variant, weight, asked, given, self.engine)
+        return Query(held, values_of(held, row), label, wanted, variant, weight, asked, given, self.engine, self.solver)
 
     # -- files ----------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
         """Write a folder of JSON and plain arrays. The model stays where it is: its class and a fingerprint are kept."""
-        settings = {"engine": self.engine, "seed": self.seed, "progress": self.progress}
+        settings = {"engine": self.engine, "solver": self.solver, "seed": self.seed, "progress": self.progress}
         files.save(folder, self._known, self.model, settings)
 
     @classmethod

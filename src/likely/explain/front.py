@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 
-from likely.errors import ProblemError
+from likely.errors import ExplainerError, ProblemError
+from likely.explain import html
 from likely.explain.explanation import Explanation
 from likely.explain.plausibility import AtLeast, Quantile, Variant
 from likely.explain.query import Query
 from likely.schema import MaxChanges
 from likely.schema.values import Numbers, Value
+
+VERSION = 1
 
 By: TypeAlias = Literal["likelihood", "changes"]
 #: The shares of the training rows at which a front looks.
@@ -57,12 +61,59 @@ class Front:
         ]
         return pd.DataFrame(rows, columns=["cost", "changes", "log_likelihood", "percentile", "status", "proven"])
 
+    @property
+    def ending(self) -> str:
+        """What is known of the demands that no point meets."""
+        if self.beyond is None:
+            return "all demands were met"
+        proved = self.beyond.status == "infeasible"
+        return "no row goes further (proved)" if proved else "what lies further was not decided in time"
+
     def __repr__(self) -> str:
         if not self.points:
             return "no answer" if self.beyond is None else str(self.beyond)
         table = self.to_frame().to_string(index=False, float_format=lambda number: f"{number:.4g}")
-        end = {"infeasible": "no row goes further (proved)", None: "all demands were met"}
-        return f"{table}\n{end.get(self.beyond.status if self.beyond else None, 'what lies further was not decided in time')}"
+        return f"{table}\n{self.ending}"
+
+    def _repr_html_(self) -> str:
+        return html.front_as_html(self)
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `from_dict` reads back without loss: every point is an explanation."""
+        beyond = None if self.beyond is None else self.beyond.to_dict()
+        return {"version": VERSION, "by": self.by, "points": [point.to_dict() for point in self.points], "beyond": beyond}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Front:
+        """The front that `to_dict` described."""
+        if not isinstance(data, Mapping) or data.get("version") != VERSION:
+            got = repr(data.get("version")) if isinstance(data, Mapping) else type(data).__name__
+            raise ExplainerError("A front's data", f"have version {VERSION}", got, "use front.to_json()")
+        if set(data) != {"version", "by", "points", "beyond"} or not isinstance(data["points"], list):
+            got = ", ".join(map(str, data))
+            raise ExplainerError("A front's data", "have by, a list of points, and beyond", got, "use front.to_json()")
+        if data["by"] not in get_args(By):
+            rule = f"be by {' or '.join(map(repr, get_args(By)))}"
+            raise ExplainerError("A front", rule, repr(data["by"]), "correct the file")
+        points = tuple(Explanation.from_dict(point) for point in data["points"])
+        if not all(points):
+            raise ExplainerError("The points of a front", "have an answer each", "one without", "correct the file")
+        return cls(data["by"], points, None if data["beyond"] is None else Explanation.from_dict(data["beyond"]))
+
+    def to_json(self) -> str:
+        """JSON text that holds everything: every point with its schema, query, answer and proof."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Front:
+        """The front in a JSON text."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ExplainerError("A front's text", "be JSON", error, "use front.to_json()") from None
+        return cls.from_dict(data)
 
 
 def front_of(

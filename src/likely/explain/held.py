@@ -30,4 +30,4 @@ def _neighbours(feature: Feature, number: float) -> list[float]:
     if dtype is None or float(dtype(number)) == number:
         return [number]
     nearest = dtype(number)
-    return [float(nearest), float(np.nextafter(nearest, dtype(np.inf if nearest < number else -np.inf)))]
+    return [float(nearest), float(np.nextafter(nearest, dtype(np.inf if float(nearest) < number else -np.inf)))]

@@ -10,6 +10,7 @@ from threading import Event
 
 from likely.circuit.progress import progress_bar
 from likely.errors import LikelyWarning
+from likely.explain.engines import engine_of
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted
 from likely.explain.query import Query
@@ -28,6 +29,7 @@ def answered(fitted: Fitted, queries: Sequence[Query], *, margin: float, threads
     def going(moment: Moment) -> bool:
         return not stop.is_set()
 
+    threads = threads if all(engine_of(query.engine).threads for query in queries) else 1
     workers = min(threads or os.cpu_count() or 1, max(1, len(queries)))
     with ThreadPoolExecutor(workers) as pool, progress_bar(progress, "Explaining") as move:
         tasks = [pool.submit(drafted, fitted, query, margin, going) for query in queries]

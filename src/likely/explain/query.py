@@ -38,6 +38,8 @@ class Query:
     #: The names of what likelihoods are given: features that may not change, the circuit's target.
     given: tuple[Name, ...] = ()
     engine: str = "search"
+    #: The solver that the engine was told to drive.
+    solver: str | None = None
 
     @cached_property
     def factual(self) -> Numbers:
@@ -76,6 +78,7 @@ class Query:
             "limits": plain_numbers(asdict(self.limits)),
             "given": list(self.given),
             "engine": self.engine,
+            "solver": self.solver,
         }
 
     @classmethod

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,16 +16,18 @@ from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation, Status
 from likely.explain.fitted import Fitted
 from likely.explain.held import held_rows
-from likely.explain.merging import merged, unsearched
+from likely.explain.merging import in_turn, merged, unsearched
 from likely.explain.plausibility import AtLeast, AtLeastFactual, Quantile
 from likely.explain.query import Query, values_of
 from likely.explain.training import slack
 from likely.problem import Bounds, Goal, Limits, Moment, Plausibility, Problem, Result, Solution, not_class, to_class
-from likely.schema import Immutable
+from likely.schema import Constraint, Immutable
 from likely.schema.values import Numbers, Value
 
 #: How often the score margin is raised, tenfold each time, while the model's own predict rejects an answer.
 RAISES = 3
+#: Which share of the margin an answer may miss, because sums of scores round: the model itself has the last word.
+ROUNDING = 1e-6
 #: By how much an objective may differ, relative to its size, because a column of singles rounds.
 COARSE = 1e-6
 
@@ -122,25 +125,29 @@ class _Watch:
     def seconds(self) -> float:
         return time.perf_counter() - self.started
 
-    @property
-    def left(self) -> Limits:
-        return replace(self.limits, seconds=max(1e-3, self.limits.seconds - self.seconds))
+    def left(self, limits: Limits) -> Limits:
+        return replace(limits, seconds=max(1e-3, self.limits.seconds - self.seconds))
 
 
 def drafted(fitted: Fitted, query: Query, margin: float, callback: Callback | None = None, known: Numbers | None = None) -> Draft:
-    """Search once; `known` are rows that may be answers."""
+    """Search for all answers; `known` are rows that may be some."""
     watch = _Watch(query.limits, callback)
     thresholds = thresholds_of(fitted, query)
     starts = starts_for(fitted, query, list(thresholds))
     starts = starts if known is None else np.concatenate([known, starts])
     watch(Moment(0.0, 0, math.inf, -math.inf))  # nothing is begun if it was ended before
-    solve = solve_of(query.engine)
-    results = []
-    for problem in problems_of(fitted, query, margin, thresholds):
-        found = unsearched() if watch.ended else solve(problem, watch.left, starts=starts, callback=watch)
-        watch.ended |= found.interrupted
-        results.append(found)
-    result = merged(results, query.limits, query.factual)
+    problems = problems_of(fitted, query, margin, thresholds)
+    solve = partial(solve_of(query.engine, query.solver), starts=starts, callback=watch)
+
+    def search(limits: Limits, more: Sequence[Constraint] = ()) -> Result:
+        found = []
+        for problem in problems:
+            asked = replace(problem, schema=problem.schema.with_constraints(*more)) if more else problem
+            found.append(unsearched() if watch.ended else solve(asked, watch.left(limits)))
+            watch.ended |= found[-1].interrupted
+        return merged(found, limits)
+
+    result = in_turn(search, query) if query.limits.other_features else search(query.limits)
     rows = _acceptable_rows(fitted, query, result, thresholds, margin)
     return Draft(query, result, thresholds, margin, rows, watch.ended, watch.seconds)
 
@@ -220,7 +227,8 @@ def _acceptable_rows(
     for solution in result.solutions:
         assert solution.number is not None
         label = fitted.form.classes[solution.number]
-        row = _acceptable(fitted, query, solution, to_class(fitted.form, label, margin=margin), thresholds[label])
+        goal = to_class(fitted.form, label, margin=margin * (1 - ROUNDING))
+        row = _acceptable(fitted, query, solution, goal, thresholds[label])
         if row is not None:
             found.append((row, label))
     return tuple(found)

@@ -59,7 +59,7 @@ class Verification:
 
     def __str__(self) -> str:
         counts = [sum(check.holds is state for check in self.checks) for state in (True, False, None)]
-        head = f"{counts[0]} claims hold, {counts[1]} fail, {counts[2]} were not checked"
+        head = f"{counts[0]} claims hold, {counts[1]} fail, {counts[2]} not checked"
         return "\n".join([head, *(f"  {check}" for check in sorted(self.checks, key=_order))])
 
     def to_dict(self) -> dict[str, Any]:

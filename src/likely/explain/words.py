@@ -15,15 +15,26 @@ if TYPE_CHECKING:
 
 #: A table is about as wide as a terminal, a cell at least and at most so wide.
 _WIDTH, _NARROWEST, _WIDEST = 120, 14, 40
+#: How many digits a number without a step has, and how many tell any two doubles apart.
+_DIGITS, _ALL_DIGITS = 6, 17
 #: Stands where nothing changes.
 SAME = "·"
 
 
-def shown(feature: Feature, number: float) -> str:
-    """A value for people: a number that has no step with six digits, everything else as it is."""
+def shown(feature: Feature, number: float, digits: int = _DIGITS) -> str:
+    """A value for people: a number that has no step with some digits, everything else as it is."""
     if feature.numeric and number > -1e300 and number != round(number) and getattr(feature, "grid", None) is None:
-        return f"{number:.6g}"
+        return f"{number:.{digits}g}"
     return feature.show(number)
+
+
+def told_apart(feature: Feature, before: float, after: Sequence[float]) -> tuple[str, list[str]]:
+    """A value and those it becomes, for people, with as many digits as it takes to see that they differ."""
+    for digits in range(_DIGITS, _ALL_DIGITS):
+        now, new = shown(feature, before, digits), [shown(feature, number, digits) for number in after]
+        if now not in new:
+            return now, new
+    return shown(feature, before, _ALL_DIGITS), [shown(feature, number, _ALL_DIGITS) for number in after]
 
 
 def joined(parts: Sequence[str], word: str = "and") -> str:
@@ -46,8 +57,8 @@ def sentence(answer: Counterfactual) -> str:
 
 
 def _move(feature: Feature, before: float, after: float) -> str:
-    now = f"{feature.name} were {shown(feature, after)}"
-    return f"{now}, which is unknown now" if math.isnan(before) else f"{now} instead of {shown(feature, before)}"
+    now, (new,) = told_apart(feature, before, [after])
+    return f"{feature.name} were {new} " + ("(unknown now)" if math.isnan(before) else f"instead of {now}")
 
 
 def goal(explanation: Explanation) -> str:
@@ -62,15 +73,27 @@ def claim(explanation: Explanation) -> str:
     """What is claimed, and how strong the claim is."""
     count, bounds = len(explanation.counterfactuals), explanation.bounds
     what = "cost" if explanation.query.total_weight == 0 else "objective"
-    one = "the best answer" if count == 1 else f"the best {count} answers"
     early = " It was interrupted." if explanation.interrupted else ""
     return {
-        "optimal": f"{one[0].upper()}{one[1:]}, proved: no other row has a lower {what} than {bounds.proven:.4g}.",
+        "optimal": _proved(explanation, what),
         "feasible": f"{count} found before the limit; none can have a lower {what} than {bounds.proven:.4g} (proved).",
         "infeasible": "No answer exists (proved). Ask why_not for the reason.",
         "unknown": f"Nothing found before the limit; an answer would have a {what} of at least {bounds.proven:.4g} (proved).",
         "disputed": "Rows were found that the model's form accepts, but its own predict does not.",
     }[explanation.status] + early
+
+
+def _proved(explanation: Explanation, what: str) -> str:
+    """What "optimal" means for these answers."""
+    count, bounds, limits = len(explanation.counterfactuals), explanation.bounds, explanation.query.limits
+    answers = "answer" if count == 1 else f"{count} answers"
+    several = limits.other_features and limits.solutions > 1
+    like_these = f"changes all that {'it' if count == 1 else 'one of them'} changes"
+    if math.isinf(bounds.proven):
+        return f"The only {answers}, proved: " + (f"any other {like_these}." if several else "there is no other.")
+    if several and count > 1:
+        return f"The best {answers}, proved: any other row with a lower {what} than {bounds.proven:.4g} {like_these}."
+    return f"The best {answers}, proved: no other row has a lower {what} than {bounds.proven:.4g}."
 
 
 def measures(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
@@ -104,12 +127,15 @@ def _share(probability: float | None) -> str:
 
 def cells(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
     """One row per feature that some answer changes: its name, the factual's value, each answer's."""
-    query = explanation.query
+    query, answers = explanation.query, explanation.counterfactuals
     found = []
     for j, feature in enumerate(query.schema.features):
-        if any(feature.name in own.changes for own in explanation.counterfactuals):
-            new = [shown(feature, own.numbers[j]) if feature.name in own.changes else SAME for own in explanation.counterfactuals]
-            found.append((str(feature.name), shown(feature, float(query.factual[j])), new))
+        moved = [feature.name in own.changes for own in answers]
+        if any(moved):
+            new = [float(own.numbers[j]) for own, here in zip(answers, moved, strict=True) if here]
+            before, after = told_apart(feature, float(query.factual[j]), new)
+            texts = iter(after)
+            found.append((str(feature.name), before, [next(texts) if here else SAME for here in moved]))
     return found
 
 

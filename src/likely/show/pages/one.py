@@ -45,7 +45,7 @@ def _because(reason: Any) -> Html | None:
 def _answers(explanation: Explanation) -> Html | None:
     if not explanation:
         return None
-    several = "Each changes another set of features; the best one comes first. " if len(explanation) > 1 else ""
+    several = "None changes all that a better one changes; the best one comes first. " if len(explanation) > 1 else ""
     note = f"{several}The open dot is the row as it is, the full dot the answer."
     return _section("What would have to change", cards(explanation), note=note)
 
