@@ -68,6 +68,7 @@ __all__ = [
     "Weight",
     "at_least",
     "at_most",
+    "bench",
     "changes",
     "circuit",
     "datasets",
@@ -84,7 +85,7 @@ __all__ = [
     "was",
 ]
 
-_ROOMS = ("circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show")
+_ROOMS = ("bench", "circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show")
 #: names of `likely.explain` that stand here too
 _FACE = ("AtLeast", "AtLeastFactual", "Counterfactual", "Explainer", "Explanation", "Quantile", "Weight", "verify")
 

@@ -65,6 +65,7 @@ VARIANTS = [
     (likely.Quantile(0.5), 0.0),
     (likely.Quantile(0.75, of="all"), 0.2),
     (likely.AtLeastFactual(), 0.0),
+    (likely.AtLeastFactual(0.9, of="all"), 0.0),
     (likely.AtLeast(-5.5), 0.0),
     (likely.Weight(0.7), 0.0),
     (likely.Quantile(0.4, given="class"), 0.0),
@@ -113,7 +114,8 @@ def test_equals_enumeration(classes: int, variant: Any, weight: float) -> None:
                 if isinstance(variant, likely.Quantile):
                     least[label] = np.quantile(logs[y == label] if variant.of == "class" else logs, variant.q)
                 elif isinstance(variant, likely.AtLeastFactual):
-                    least[label] = log_of(explainer, given, X.iloc[[i]], before)[0]
+                    cap = np.quantile(logs[y == label] if variant.of == "class" else logs, variant.most)
+                    least[label] = min(log_of(explainer, given, X.iloc[[i]], before)[0], cap)
                 elif isinstance(variant, likely.AtLeast):
                     least[label] = variant.log_likelihood
             total = variant.weight if isinstance(variant, likely.Weight) else weight

@@ -13,12 +13,13 @@ Progress: TypeAlias = Callable[[float, str], None]
 @contextmanager
 def progress_bar(shown: bool, title: str) -> Iterator[Progress]:
     """A bar that the yielded function moves; it does nothing when not `shown`, or where nobody would see it."""
-    from tqdm.auto import tqdm
+    if not shown:
+        yield lambda done, what: None
+        return
+    from tqdm.auto import tqdm  # in a notebook without widgets, even importing it says so
 
     # disable=None: tqdm stays silent where the error stream is not a terminal.
-    bar = tqdm(
-        total=100, desc=title, bar_format="{desc} {percentage:3.0f}% {bar} {elapsed} {postfix}", disable=None if shown else True
-    )
+    bar = tqdm(total=100, desc=title, bar_format="{desc} {percentage:3.0f}% {bar} {elapsed} {postfix}", disable=None)
 
     def move(done: float, what: str) -> None:
         bar.set_postfix_str(what, refresh=False)

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     """Fit a model, explain one applicant, check the answer, write the report."""
     say: Callable[[str], None] = (lambda text: None) if options.json else (lambda text: print(text, flush=True))
     start = time.perf_counter()
-    scene = _scene()
+    scene = scene_of()
     say(
         f"German Credit: {len(scene.X) + len(scene.unseen):,} applicants of a bank, {len(scene.schema)} features.\n"
         f"A model of {TREES} boosted trees, fitted now, is right on {100 * scene.right:.0f}% of {len(scene.unseen)} new rows.\n"
@@ -83,7 +83,8 @@ def run(options: argparse.Namespace) -> int:
     return code_of(found) if checked.ok else Code.FAILED
 
 
-def _scene() -> Scene:
+def scene_of() -> Scene:
+    """German Credit in two parts, and a model that is fitted to the larger one."""
     from sklearn.compose import make_column_transformer
     from sklearn.ensemble import GradientBoostingClassifier
     from sklearn.model_selection import train_test_split

@@ -4,7 +4,7 @@
 | -------------------- | ----------------------------------------------------- | ---------------- |
 | `Quantile(0.5)`      | is as likely as half of the training rows             | median           |
 | `Quantile(0.25)`     | is as likely as a quarter of them                     | quartile         |
-| `AtLeastFactual()`   | is as likely as the row it explains                   | sample           |
+| `AtLeastFactual()`   | is as likely as the row it explains, or the median    | sample           |
 | `AtLeast(-12.0)`     | has this log-likelihood                               |                  |
 | `Weight(0.1)`        | may be any, but 0.1 of its log-likelihood is a rebate | optimize         |
 | `None`               | may be any                                            | MIO              |
@@ -61,15 +61,23 @@ class Quantile(Variant):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.q, bool) or not isinstance(self.q, (int, float)) or not 0 <= self.q <= 1:
-            raise ProblemError("A quantile", "be a share between 0 and 1", repr(self.q), "0.5 is the median")
+        _check_share(self.q)
 
 
 @dataclass(frozen=True)
 class AtLeastFactual(Variant):
-    """As likely as the row that is explained, with the class that it has."""
+    """As likely as the row that is explained, with the class that it has.
+
+    But no more is asked for than this quantile of the training rows: the median, as in the paper. With `most=1` an answer to
+    a row that is likelier than all of them must be as likely as the likeliest.
+    """
 
     kind: ClassVar[str] = "at_least_factual"
+    most: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_share(self.most)
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,11 @@ class Weight(Variant):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_weight(self.weight)
+
+
+def _check_share(q: Any) -> None:
+    if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 <= q <= 1:
+        raise ProblemError("A quantile", "be a share between 0 and 1", repr(q), "0.5 is the median")
 
 
 def check_weight(weight: Any) -> float:

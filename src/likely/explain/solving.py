@@ -47,16 +47,17 @@ def thresholds_of(fitted: Fitted, query: Query) -> dict[Value, float]:
 
 def _least(fitted: Fitted, query: Query, label: Value) -> float:
     variant = query.plausibility
-    if isinstance(variant, Quantile):
-        number = fitted.form.classes.index(label) if variant.of == "class" else None
-        return fitted.training.quantile(variant.q, variant.given, number)
     if isinstance(variant, AtLeast):
         return float(variant.log_likelihood)
+    if not isinstance(variant, (Quantile, AtLeastFactual)):
+        return -math.inf
+    number = fitted.form.classes.index(label) if variant.of == "class" else None
     if isinstance(variant, AtLeastFactual):
         if query.label is None:
             raise ProblemError("A row to be as likely as", "be complete", "an unknown value", "fill it in, or use Quantile(0.5)")
-        return float(fitted.log_likelihoods(query, query.factual[None], query.label)[0])
-    return -math.inf
+        own = float(fitted.log_likelihoods(query, query.factual[None], query.label)[0])
+        return min(own, fitted.training.quantile(variant.most, variant.given, number))
+    return fitted.training.quantile(variant.q, variant.given, number)
 
 
 def problems_of(fitted: Fitted, query: Query, margin: float, thresholds: dict[Value, float]) -> list[Problem]:

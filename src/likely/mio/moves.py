@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.mio.inputs import Cells, FeatureInputs, Inputs, cell_holds
+from likely.mio.inputs import SMALLEST, Cells, FeatureInputs, Inputs, cell_holds
 from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, parameter, rows, total
 from likely.problem.domain import FeatureCells, feature_cells
 from likely.schema.region import Region
@@ -133,7 +133,7 @@ def tie_cost(own: Block, moves: Moves, j: int, cells: Cells) -> None:
     first, after = np.searchsorted(ends, low), np.searchsorted(ends, high, side="right")
     least = [float(prices[a:b].min()) * (1 - EASED) for a, b in zip(first, after, strict=True)]
     atoms = [float(price) * atom for price, atom in zip(part.domain.atom_cost, part.inputs.atoms, strict=True)]
-    tied = [price * cell for price, cell in zip(least, cells.variables, strict=True) if price]
+    tied = [price * cell for price, cell in zip(least, cells.variables, strict=True) if price > SMALLEST]
     add(own, total(_cost_terms(part, cost)) >= total([*atoms, *tied]))
 
 

@@ -30,7 +30,7 @@ from likely.mio.modelling import (
     total,
 )
 from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves, tie_cost
-from likely.mio.reach import reach_of
+from likely.mio.reach import hold_within, reach_of
 from likely.mio.scores import Scores
 from likely.mio.target import Target, encode_target
 from likely.mio.tolerances import TOLERANCES, Tolerances
@@ -98,7 +98,9 @@ class Programme:
         self.moves: Moves = encode_moves(self.inputs, problem.factual)
         question.moves = self.moves.block
         question.constraints = encode_constraints(self.moves)
-        low, high = self.scores.tighten(question, reach_of(self.moves, most))
+        reach = reach_of(self.moves, most)
+        hold_within(self.inputs, {} if self.likelihood is None else self.likelihood.cells, reach)
+        low, high = self.scores.tighten(question, reach)
         self.target: Target = encode_target(problem.goal, replace(self.scores, low=low, high=high), self.tolerances)
         question.target = self.target.block
         self._hold()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.mio.inputs import Inputs
+from likely.mio.inputs import Cells, FeatureInputs, Inputs
 from likely.mio.moves import FeatureMoves, Moves
 from likely.schema.rules import Clause
 from likely.schema.values import Numbers
@@ -47,6 +48,30 @@ def reach_of(moves: Moves, most: float = math.inf) -> list[Reach]:
         atoms &= own.domain.atom_cost <= most + EASED * abs(most)
         found.append(Reach(atoms, _ends(own, cells, moves.inputs.schema.costs[j], most)))
     return found
+
+
+def hold_within(inputs: Inputs, cells: Mapping[int, Cells], reach: Sequence[Reach]) -> None:
+    """Give values, numbers and cells bounds of 0 beyond a reach, and take away those of a reach before."""
+    for j, (part, own) in enumerate(zip(inputs.features, reach, strict=True)):
+        first = len(part.atoms) - len(part.own_variables)  # of a binary feature, the second value has the only variable
+        for k, variable in enumerate(part.own_variables):
+            variable.setub(int(own.atoms[k + first]))
+        if first:
+            part.own_variables[0].setlb(int(not own.atoms[0]))
+        if part.scale is not None:
+            _hold_number(part, cells.get(j), own.ends)
+
+
+def _hold_number(part: FeatureInputs, cells: Cells | None, ends: Numbers) -> None:
+    assert part.scale is not None
+    low, high = part.scale.units(ends) if len(ends) else (0.0, 0.0)
+    part.variable.setub(float(high))
+    if not part.atoms:  # with a code, the number is 0
+        part.variable.setlb(float(low))
+    if cells is not None:
+        inside = (cells.high >= ends[0]) & (cells.low <= ends[1]) if len(ends) else np.zeros(len(cells.low), dtype=np.bool_)
+        for variable, here in zip(cells.variables, inside, strict=True):
+            variable.setub(int(here))
 
 
 def _alone(rule: Clause, j: int) -> bool:

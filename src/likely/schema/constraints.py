@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -201,7 +201,7 @@ class Range(Constraint):
         return (Clause(((j, Region.between(low, high) | codes),)),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class AllowedValues(Constraint):
     """The feature takes one of `values`; or, from the values named in `transitions`, moves only as they say.
 
@@ -214,18 +214,24 @@ class AllowedValues(Constraint):
     feature: Name
     values: tuple[Value, ...] | None = None
     transitions: tuple[tuple[Value, tuple[Value, ...]], ...] | None = None
-    unless: Condition | None = field(default=None, kw_only=True)
+    unless: Condition | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "feature", plain_name(self.feature))
-        if (self.values is None) == (self.transitions is None):
+    def __init__(
+        self,
+        feature: Name,
+        values: Iterable[Value] | None = None,
+        transitions: Mapping[Any, Iterable[Value]] | Iterable[tuple[Value, Iterable[Value]]] | None = None,
+        *,
+        unless: Condition | None = None,
+    ) -> None:
+        object.__setattr__(self, "feature", plain_name(feature))
+        if (values is None) == (transitions is None):
             raise self._error("have either values or transitions", "both or neither", "give one of them")
-        if self.values is not None:
-            object.__setattr__(self, "values", self._values(self.values))
-        if self.transitions is not None:
-            object.__setattr__(self, "transitions", self._moves(self.transitions))
-        if self.unless is not None and not isinstance(self.unless, Condition):
-            raise self._error("have a condition as unless", repr(self.unless), "use unless=increases('age')")
+        object.__setattr__(self, "values", None if values is None else self._values(values))
+        object.__setattr__(self, "transitions", None if transitions is None else self._moves(transitions))
+        if unless is not None and not isinstance(unless, Condition):
+            raise self._error("have a condition as unless", repr(unless), "use unless=increases('age')")
+        object.__setattr__(self, "unless", unless)
 
     def _moves(self, given: Any) -> tuple[tuple[Value, tuple[Value, ...]], ...]:
         pairs = tuple(given.items()) if isinstance(given, Mapping) else given
@@ -305,7 +311,7 @@ def _both(conditions: Sequence[Condition]) -> str:
     return " and ".join(str(c) for c in conditions)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Implies(Constraint):
     """If the condition holds (all of them, where several are given), the consequence must (all of them)."""
 
@@ -313,9 +319,9 @@ class Implies(Constraint):
     condition: tuple[Condition, ...]
     consequence: tuple[Condition, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "condition", _conditions(self.condition, self.rule, "condition"))
-        object.__setattr__(self, "consequence", _conditions(self.consequence, self.rule, "consequence"))
+    def __init__(self, condition: Condition | Sequence[Condition], consequence: Condition | Sequence[Condition]) -> None:
+        object.__setattr__(self, "condition", _conditions(condition, self.rule, "condition"))
+        object.__setattr__(self, "consequence", _conditions(consequence, self.rule, "consequence"))
 
     def __str__(self) -> str:
         return f"if {_both(self.condition)}, then {_both(self.consequence)}"
@@ -374,7 +380,7 @@ class Forbid(Constraint):
         return cls(*_read_conditions(data["conditions"]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Linear(Constraint):
     """sum of coefficient * feature <= upper, over numeric features; it does not bind where one of them is a code.
 
@@ -385,23 +391,22 @@ class Linear(Constraint):
     coefficients: tuple[tuple[Name, float], ...]
     upper: float
 
-    def __post_init__(self) -> None:
-        given: Any = self.coefficients
+    def __init__(self, coefficients: Mapping[Any, float] | Iterable[tuple[Name, float]], upper: float) -> None:
         try:
-            pairs = tuple((plain_name(name), float(a)) for name, a in (given.items() if isinstance(given, Mapping) else given))
-            upper = float(self.upper)
+            items = coefficients.items() if isinstance(coefficients, Mapping) else coefficients
+            pairs, end = tuple((plain_name(name), float(a)) for name, a in items), float(upper)
         except (TypeError, ValueError):
             raise SchemaError(
-                "A linear rule", "have a number per feature and an upper end", f"{given!r}, {self.upper!r}",
+                "A linear rule", "have a number per feature and an upper end", f"{coefficients!r}, {upper!r}",
                 "write Linear({'rent': 12, 'income': -1}, 0)",
             ) from None  # fmt: skip
         object.__setattr__(self, "coefficients", pairs)
-        object.__setattr__(self, "upper", upper)
+        object.__setattr__(self, "upper", end)
         names = self.features
         if not names or len(set(names)) < len(names):
             raise SchemaError("A linear rule", "name each of its features once", list(names), "add up their coefficients")
-        if not np.isfinite([upper, *(a for _, a in pairs)]).all():
-            raise SchemaError("A linear rule", "have finite numbers", f"{given!r}, {self.upper!r}", "drop the infinite one")
+        if not np.isfinite([end, *(a for _, a in pairs)]).all():
+            raise SchemaError("A linear rule", "have finite numbers", f"{coefficients!r}, {end!r}", "drop the infinite one")
 
     @classmethod
     def ordered(cls, smaller: Name, larger: Name) -> Linear:

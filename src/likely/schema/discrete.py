@@ -16,6 +16,7 @@ from likely.schema.feature import Feature
 from likely.schema.region import Region
 from likely.schema.values import (
     ORDERED_CATEGORY,
+    Name,
     Numbers,
     Value,
     column_of,
@@ -27,12 +28,17 @@ from likely.schema.values import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class _Discrete(Feature):
     """What `Ordinal`, `Categorical` and `Binary` have in common: a short list of values."""
 
     values: tuple[Value, ...]
     dtype: str = field(default="object", kw_only=True)
+
+    def __init__(self, name: Name, values: Sequence[Value], *, dtype: str = "object") -> None:
+        for key, value in (("name", name), ("values", values), ("dtype", dtype)):
+            object.__setattr__(self, key, value)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,7 +132,7 @@ def _some(values: Sequence[Value], most: int = 8) -> str:
     return shown if len(values) <= most else f"{shown}, ... ({len(values)} values)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Categorical(_Discrete):
     """One of a list of values without an order."""
 
@@ -137,7 +143,7 @@ class Categorical(_Discrete):
         return False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Ordinal(_Discrete):
     """One of a list of values in rank order, lowest first."""
 
@@ -147,12 +153,15 @@ class Ordinal(_Discrete):
         return " < ".join(show_value(v) for v in self.values)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Binary(_Discrete):
     """One of two values; the second counts as the higher one."""
 
     kind: ClassVar[str] = "binary"
     values: tuple[Value, ...] = (False, True)
+
+    def __init__(self, name: Name, values: Sequence[Value] = (False, True), *, dtype: str = "object") -> None:
+        super().__init__(name, values, dtype=dtype)
 
     def __post_init__(self) -> None:
         super().__post_init__()

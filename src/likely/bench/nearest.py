@@ -1,0 +1,89 @@
+"""The nearest row of a table that is an answer already: what can be said without any search.
+
+It keeps the same rules, reaches the same class and is as likely as was asked for, and its cost is the same function; so an
+answer can be compared with it number by number, and one that is proved to be the best can never be dearer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from likely.circuit import Circuit
+from likely.explain import Explainer, Explanation, Query
+from likely.predictor import Form
+from likely.problem import Plausibility, to_class
+from likely.schema.values import Numbers, Value
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The complete rows of a table, as doubles, with what the model computes of them and how likely they are."""
+
+    form: Form
+    circuit: Circuit
+    rows: Numbers
+    scores: Numbers
+    #: The log-likelihood of each row together with the class that the model gives it.
+    log_likelihoods: Numbers
+    #: Where each row is in the table, from 0.
+    places: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, explainer: Explainer, X: pd.DataFrame) -> Pool:
+        """The rows of a table, seen by a fitted explainer."""
+        rows = explainer.schema_.encode(X)
+        places = np.flatnonzero(~np.isnan(rows).any(axis=1))
+        rows, form, circuit = rows[places], explainer.form_, explainer.circuit_
+        decided = form.predict(rows) if circuit.target is not None else None
+        return cls(form, circuit, rows, form.score(rows), circuit.log_likelihood(rows, decided), places)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """A row of the table that answers a question."""
+
+    #: Where it is in the table, from 0.
+    place: int
+    label: Value
+    #: What was minimised: cost - weight * log-likelihood.
+    objective: float
+    cost: float
+
+
+def nearest_row(explanation: Explanation, pool: Pool) -> Nearest | None:
+    """The row of a table that answers the question of an explanation best; None if no row does."""
+    query = explanation.query
+    keeps = _fits(query, pool.rows) & query.schema.keeps(query.factual, pool.rows)
+    costs = query.schema.prices(query.factual, pool.rows)
+    best: Nearest | None = None
+    for label in pool.form.classes if query.target is None else (query.target,):
+        if label == query.label:
+            continue
+        logs = pool.log_likelihoods - _log_given(query, pool.circuit, label)
+        least = dict(explanation.thresholds).get(label, -math.inf)
+        holds = keeps & to_class(pool.form, label, margin=explanation.margin).met(pool.scores) & (logs >= least)
+        if not holds.any():
+            continue
+        objectives = costs - (query.total_weight * logs if query.total_weight else 0.0)
+        place = int(np.argmin(np.where(holds, objectives, np.inf)))
+        if best is None or objectives[place] < best.objective:
+            best = Nearest(int(pool.places[place]), label, float(objectives[place]), float(costs[place]))
+    return best
+
+
+def _fits(query: Query, rows: Numbers) -> NDArray[np.bool_]:
+    """Which rows lie in the domains of the features; the factual's own values always do."""
+    same = rows == query.factual
+    fits = np.column_stack([own.fits(rows[:, j]) for j, own in enumerate(query.schema.features)])
+    return np.asarray((fits | same).all(axis=1))
+
+
+def _log_given(query: Query, circuit: Circuit, label: Value) -> float:
+    """The log-likelihood of what the query's likelihoods are given; rows that keep the rules have it as the factual has."""
+    target = math.nan if circuit.target is None else circuit.target.number(label)
+    return float(Plausibility(circuit, given=query.given).log_given(query.factual, target))
