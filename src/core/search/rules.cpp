@@ -51,22 +51,20 @@ Outcome filter(const Domain& domain, Box& box, const AtMost& rule) {
 }
 
 Outcome filter(const Domain& domain, Box& box, const LinearRow& row) {
-  double least = 0, size = std::abs(row.upper), terms = 0;
+  if (!row.applies(domain, box)) return Outcome::kNothing;
+  double least = 0;
   for (std::size_t i = 0; i < row.features.size(); ++i) {
     const Range& range = box.range[row.features[i]];
-    if (range.empty() || box.atom_count(domain.features[row.features[i]]) > 0) return Outcome::kNothing;
-    const double a = row.coefficients[i] * range.low, b = row.coefficients[i] * range.high;
-    least += std::min(a, b);
-    terms += std::max(std::abs(a), std::abs(b));
+    least += std::min(row.coefficients[i] * range.low, row.coefficients[i] * range.high);
   }
-  const double slack = 2 * kFeasibility * std::max(size, terms);
-  if (least > row.upper + slack) return Outcome::kImpossible;
+  const double upper = row.eased(box);
+  if (least > upper) return Outcome::kImpossible;
   bool changed = false;
   for (std::size_t i = 0; i < row.features.size(); ++i) {
     const double c = row.coefficients[i];
     if (c == 0) continue;
     const Range& range = box.range[row.features[i]];
-    const double others = least - std::min(c * range.low, c * range.high), most = (row.upper + slack - others) / c;
+    const double others = least - std::min(c * range.low, c * range.high), most = (upper - others) / c;
     changed |= c > 0 ? box.keep_numbers(domain, row.features[i], range.low, most)
                      : box.keep_numbers(domain, row.features[i], most, range.high);
     if (box.range[row.features[i]].empty()) return Outcome::kImpossible;
@@ -85,6 +83,21 @@ bool filter_all(const Domain& domain, Box& box, const std::vector<Rule>& rules, 
 }
 
 }  // namespace
+
+bool LinearRow::applies(const Domain& domain, const Box& box) const {
+  return std::all_of(features.begin(), features.end(), [&](std::size_t j) {
+    return !box.range[j].empty() && box.atom_count(domain.features[j]) == 0;
+  });
+}
+
+double LinearRow::eased(const Box& box) const {
+  double terms = 0;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const Range& range = box.range[features[i]];
+    terms += std::abs(coefficients[i]) * std::max(std::abs(range.low), std::abs(range.high));
+  }
+  return upper + 2 * kFeasibility * std::max(std::abs(upper), terms);
+}
 
 Literal::Literal(const Domain& domain, std::size_t feature, const std::vector<std::pair<double, double>>& region)
     : feature_(feature), region_(region), inside_before_{0}, atoms_(domain.features[feature].words(), 0) {

@@ -41,6 +41,9 @@ struct LinearRow {  // sum of coefficient * x <= upper, where all x are numbers
   std::vector<std::size_t> features;
   std::vector<double> coefficients;
   double upper;
+
+  bool applies(const Domain& domain, const Box& box) const;  // to all rows of a box
+  double eased(const Box& box) const;  // `upper`, and what rounding may add to the sum
 };
 
 struct Rules {

@@ -17,6 +17,11 @@ constexpr double kSlack = 1e-9;      // bounds of scores and costs are relaxed b
 constexpr double kNarrow = 1e-10;    // an interval of reals narrower than this, relative to its numbers, is one number
 constexpr std::size_t kMostEnds = 6;  // reals of which every choice of ends is tried
 constexpr double kBetweenPolls = 0.03;
+constexpr double kFirstPrice = 0.01;  // of a linear rule, as a share of the bound
+constexpr int kMostPrices = 24;       // that are tried
+constexpr int kMostCuts = 50;         // of the prices between two
+constexpr double kGolden = 0.3819660112501051;
+constexpr double kSpare[] = {1e-15, 1e-12, 1e-9};  // by how much a row that meets two inequalities overfulfils them
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -52,6 +57,10 @@ Search::Search(const Problem& problem, const Limits& limits, Poll poll)
     relaxations_.emplace_back();
     for (const Goal& goal : alternative.goals) relaxations_.back().push_back(problem.score->relaxation(goal));
     duals_.resize(std::max(duals_.size(), alternative.goals.size()));
+  }
+  for (const LinearRow& rule : problem.rules.linear) {
+    tilts_.emplace_back(domain_.features.size(), 0.0);
+    for (std::size_t i = 0; i < rule.features.size(); ++i) tilts_.back()[rule.features[i]] += rule.coefficients[i];
   }
   if (likelihood_) sweep_ = likelihood_->sweep();
   if (likelihood_ && problem.alpha > 0) worth_ = likelihood_->worth();
@@ -222,8 +231,10 @@ bool Search::narrow_cost(Open& open, bool& changed) {
   open.bound = std::max(open.bound, cheapest + likely_part - slack_of(cheapest));
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = relaxations_[open.alternative][g];
-    duals_[g] = relaxation.additive ? lagrangian(open.box, relaxation, goals[g].least - relaxation.rounding) : Dual{cheapest, 0};
+    const double least = goals[g].least - relaxation.rounding;
+    duals_[g] = priced(open.box, relaxation, least, relaxation.additive ? lagrangian(open.box, relaxation, least) : Dual{cheapest, 0});
     open.bound = std::max(open.bound, duals_[g].bound + likely_part - slack_of(duals_[g].bound));
+    if (duals_[g].price > 0 && duals_[g].bound - slack_of(duals_[g].bound) > dearest_cost(open.box)) return false;  // no row is so dear
   }
   if (open.bound >= cutoff()) {
     least_dropped_ = std::min(least_dropped_, open.bound);
@@ -245,8 +256,9 @@ bool Search::narrow_jointly(Open& open, std::size_t g, bool& changed) {
   const Relaxation& relaxation = relaxations_[open.alternative][g];
   const double multiplier = relaxation.additive ? duals_[g].multiplier : 0, alpha = problem_.alpha;
   const double least = goal.least - relaxation.rounding;
-  const double fixed = (relaxation.additive ? multiplier * (least - relaxation.constant) : 0) - alpha * sweep_->log_upper;
   Box& box = open.box;
+  const double fixed = (relaxation.additive ? multiplier * (least - relaxation.constant) : 0) - alpha * sweep_->log_upper -
+                       (duals_[g].price > 0 ? duals_[g].price * problem_.rules.linear[duals_[g].rule].eased(box) : 0);
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     box.each_atom(f, [&](std::size_t k) {
@@ -261,7 +273,7 @@ bool Search::narrow_jointly(Open& open, std::size_t g, bool& changed) {
            s <= static_cast<std::size_t>(f.segment[static_cast<std::size_t>(part.last)]); ++s) {
         const Segment& own = f.segments[s];
         for (const double v : {std::max(own.low, part.low), std::min(own.high, part.high)})
-          best = std::max(best, (multiplier > 0 ? multiplier * relaxation.number(j, v) : 0) - own.cost(v));
+          best = std::max(best, (multiplier > 0 ? multiplier * relaxation.number(j, v) : 0) - tilt(duals_[g], j) * v - own.cost(v));
       }
       worth_->block[j * Likelihood::kBlocks + b] = best;
     }
@@ -302,16 +314,16 @@ bool Search::narrow_jointly(Open& open, std::size_t g, bool& changed) {
   return !any_empty(domain_, box);
 }
 
-// The value of feature j with the least cost - multiplier * gain; of equals, the one that gains most.
-Search::Choice Search::best_choice(const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier) const {
+// The value of feature j with the least cost - multiplier * gain + tilt * number; of equals, the one that gains most.
+Search::Choice Search::best_choice(const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier, double tilt) const {
   const Feature& f = domain_.features[j];
   Choice best{0, 0, 0, kInf};
-  auto consider = [&](double value, double cost, double gain) {
-    const double reduced = cost - multiplier * gain;
+  auto consider = [&](double value, double cost, double gain, double slope) {
+    const double reduced = cost - multiplier * gain + slope * value;
     if (reduced < best.reduced || (reduced == best.reduced && gain > best.gain)) best = {value, cost, gain, reduced};
   };
   box.each_atom(f, [&](std::size_t k) {
-    consider(f.atom[k], f.atom_cost[k], relaxation == nullptr ? 0 : relaxation->atom[f.first_atom + k]);
+    consider(f.atom[k], f.atom_cost[k], relaxation == nullptr ? 0 : relaxation->atom[f.first_atom + k], 0);
   });
   const Range& range = box.range[j];
   if (range.empty()) return best;
@@ -321,10 +333,23 @@ Search::Choice Search::best_choice(const Box& box, std::size_t j, const Relaxati
     const Segment& own = f.segments[s];
     const double low = std::max(own.low, range.low), high = std::min(own.high, range.high);
     if (low > high) continue;
-    consider(low, own.cost(low), relaxation == nullptr ? 0 : relaxation->number(j, low));
-    if (high > low) consider(high, own.cost(high), relaxation == nullptr ? 0 : relaxation->number(j, high));
+    consider(low, own.cost(low), relaxation == nullptr ? 0 : relaxation->number(j, low), tilt);
+    if (high > low) consider(high, own.cost(high), relaxation == nullptr ? 0 : relaxation->number(j, high), tilt);
   }
   return best;
+}
+
+double Search::dearest_cost(const Box& box) const {
+  double total = 0;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    double most = 0;
+    box.each_atom(f, [&](std::size_t k) { most = std::max(most, f.atom_cost[k]); });
+    for (const Segment& own : f.segments)
+      if (!box.range[j].empty()) most = std::max({most, own.cost_low, own.cost_high});
+    total += most;
+  }
+  return total + slack_of(total);
 }
 
 double Search::cheapest_cost(const Box& box, std::vector<double>& row) const {
@@ -339,25 +364,27 @@ double Search::cheapest_cost(const Box& box, std::vector<double>& row) const {
 }
 
 // max over m >= 0 of sum_j min_v [cost_j(v) - m a_j(v)] + m (least - constant): concave and piecewise linear in m. Each
-// evaluation is a line that lies above it; two lines on either side of the top meet above it; go there next.
-Search::Dual Search::lagrangian(const Box& box, const Relaxation& relaxation, double least) const {
+// evaluation is a line that lies above it; two lines on either side of the top meet above it; go there next. With a price p
+// of a linear rule, sum_j c_j v_j <= upper, p (c_j v - upper / n) is added to each of the n features' costs.
+Search::Dual Search::lagrangian(const Box& box, const Relaxation& relaxation, double least, double price, std::size_t rule) const {
+  const double offset = price > 0 ? price * problem_.rules.linear[rule].eased(box) : 0;
   auto evaluate = [&](double multiplier) {
-    double bound = multiplier * (least - relaxation.constant), gain = relaxation.constant;
+    double bound = multiplier * (least - relaxation.constant) - offset, gain = relaxation.constant;
     for (std::size_t j = 0; j < domain_.features.size(); ++j) {
-      const Choice choice = best_choice(box, j, &relaxation, multiplier);
+      const Choice choice = best_choice(box, j, &relaxation, multiplier, price > 0 ? price * tilts_[rule][j] : 0);
       bound += choice.reduced;
       gain += choice.gain;
     }
     return std::pair{bound, least - gain};  // value and slope
   };
   auto [left_bound, left_slope] = evaluate(0);
-  Dual best{left_bound, 0};
+  Dual best{left_bound, 0, price, rule};
   if (left_slope <= 0) return best;
   double left = 0, right = 1e-3, right_bound = 0, right_slope = 1;
   for (int i = 0; i < 40 && right_slope > 0; ++i) {
     right *= 4;
     std::tie(right_bound, right_slope) = evaluate(right);
-    if (right_bound > best.bound) best = {right_bound, right};
+    if (right_bound > best.bound) best = {right_bound, right, price, rule};
     if (right_slope > 0) {
       left = right;
       left_bound = right_bound;
@@ -368,7 +395,7 @@ Search::Dual Search::lagrangian(const Box& box, const Relaxation& relaxation, do
     const double meet = (right_bound - left_bound + left_slope * left - right_slope * right) / (left_slope - right_slope);
     if (!(meet > left && meet < right)) break;
     const auto [bound, slope] = evaluate(meet);
-    if (bound > best.bound) best = {bound, meet};
+    if (bound > best.bound) best = {bound, meet, price, rule};
     if (bound >= left_bound + left_slope * (meet - left) - slack_of(bound)) break;
     if (slope > 0) {
       left = meet;
@@ -383,6 +410,55 @@ Search::Dual Search::lagrangian(const Box& box, const Relaxation& relaxation, do
   return best;
 }
 
+// By how much the rows at which a dual has its bound exceed its linear rule.
+double Search::excess(const Box& box, const Relaxation& relaxation, const Dual& dual) const {
+  const Relaxation* gains = relaxation.additive ? &relaxation : nullptr;
+  double total = -problem_.rules.linear[dual.rule].eased(box);
+  for (std::size_t j = 0; j < domain_.features.size(); ++j)
+    if (tilts_[dual.rule][j] != 0) total += tilts_[dual.rule][j] * best_choice(box, j, gains, dual.multiplier, tilt(dual, j)).value;
+  return total;
+}
+
+// The bound with a price of the one linear rule that makes it best; every price gives a bound. The best bound of a price is
+// concave in it: go up until it falls, then cut what lies between by the golden section.
+Search::Dual Search::priced(const Box& box, const Relaxation& relaxation, double least, const Dual& unpriced) const {
+  Dual best = unpriced;
+  for (std::size_t r = 0; r < problem_.rules.linear.size(); ++r) {
+    if (!problem_.rules.linear[r].applies(domain_, box)) continue;
+    const double over = excess(box, relaxation, {unpriced.bound, unpriced.multiplier, 0, r});
+    if (!(over > 0)) continue;
+    auto at = [&](double price) {
+      if (relaxation.additive) return lagrangian(box, relaxation, least, price, r);
+      Dual found{-price * problem_.rules.linear[r].eased(box), 0, price, r};
+      for (std::size_t j = 0; j < domain_.features.size(); ++j) found.bound += best_choice(box, j, nullptr, 0, tilt(found, j)).reduced;
+      return found;
+    };
+    double low = 0, middle = 0, high = kFirstPrice * (1 + std::abs(unpriced.bound)) / over, reached = unpriced.bound;
+    for (int i = 0; i < kMostPrices; ++i) {
+      const Dual found = at(high);
+      if (found.bound > best.bound) best = found;
+      if (found.bound <= reached) break;
+      reached = found.bound;
+      low = middle;
+      middle = high;
+      high *= 4;
+    }
+    for (int i = 0; i < kMostCuts && middle > 0 && high - low > kSlack * high; ++i) {
+      const bool right = high - middle > middle - low;
+      const Dual found = at(right ? middle + kGolden * (high - middle) : middle - kGolden * (middle - low));
+      if (found.bound > best.bound) best = found;
+      if (found.bound > reached) {
+        (right ? low : high) = middle;
+        middle = found.price;
+        reached = found.bound;
+      } else {
+        (right ? high : low) = found.price;
+      }
+    }
+  }
+  return best;
+}
+
 // Removes values with which no row of the box can be better than what is known.
 void Search::drop_dear(Open& open, std::size_t g, bool& changed) const {
   Box& box = open.box;
@@ -392,7 +468,7 @@ void Search::drop_dear(Open& open, std::size_t g, bool& changed) const {
   const double alpha = problem_.alpha, limit = cutoff() + slack_of(dual.bound);
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
-    const double others = dual.bound - best_choice(box, j, gains, dual.multiplier).reduced;
+    const double others = dual.bound - best_choice(box, j, gains, dual.multiplier, tilt(dual, j)).reduced;
     box.each_atom(f, [&](std::size_t k) {
       double bound = others + f.atom_cost[k] - (gains == nullptr ? 0 : dual.multiplier * relaxation.atom[f.first_atom + k]);
       if (alpha > 0) bound -= alpha * likelihood_->log_upper_atom(*sweep_, j, k);
@@ -405,7 +481,7 @@ void Search::drop_dear(Open& open, std::size_t g, bool& changed) const {
     if (range.empty()) continue;
     const double fixed = others - (alpha > 0 ? alpha * sweep_->log_upper : 0);
     auto reduced = [&](const Segment& own, double v) {
-      return fixed + own.cost(v) - (gains == nullptr ? 0 : dual.multiplier * relaxation.number(j, v));
+      return fixed + own.cost(v) - (gains == nullptr ? 0 : dual.multiplier * relaxation.number(j, v)) + tilt(dual, j) * v;
     };
     // From either end, up to where the bound of a value comes down to the limit.
     double low = kInf, high = -kInf;
@@ -509,8 +585,48 @@ void Search::try_candidates(const Open& open) {
   const std::vector<Goal>& goals = problem_.alternatives[open.alternative].goals;
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = relaxations_[open.alternative][g];
-    if (relaxation.additive) push_over(open, relaxation, goals[g].least);
+    if (!relaxation.additive) continue;
+    push_over(open, relaxation, goals[g].least);
+    if (duals_[g].price > 0) meet_both(open, relaxation, goals[g].least, duals_[g]);
   }
+}
+
+// A linear programme of two rows has an optimum with two numbers that are at no end: from the row of the dual, every two
+// reals moved so that the goal is just reached and the rule just kept.
+void Search::meet_both(const Open& open, const Relaxation& relaxation, double least, const Dual& dual) {
+  const std::vector<double>& tilts = tilts_[dual.rule];
+  const double upper = problem_.rules.linear[dual.rule].upper;
+  std::vector<double> row(domain_.features.size());
+  std::vector<std::size_t> reals;
+  double missing = least - relaxation.constant, spare = upper, size = std::abs(least) + std::abs(upper);
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Choice choice = best_choice(open.box, j, &relaxation, dual.multiplier, tilt(dual, j));
+    row[j] = choice.value;
+    missing -= choice.gain;
+    if (tilts[j] != 0) spare -= tilts[j] * choice.value;
+    size += std::abs(choice.gain) + (tilts[j] != 0 ? std::abs(tilts[j] * choice.value) : 0);
+    const Feature& f = domain_.features[j];
+    if (f.grid == 0 && f.atom_of(choice.value) < 0 && !open.box.single(domain_, j)) reals.push_back(j);
+  }
+  for (std::size_t a = 0; a < reals.size(); ++a)
+    for (std::size_t b = a + 1; b < reals.size(); ++b)
+      for (const double more : kSpare)
+        if (move_two(open, row, {reals[a], reals[b]}, relaxation.slope, tilts, missing + more * size, spare - more * size)) break;
+}
+
+// Tests the row with two numbers moved so that slope @ moves = missing and tilts @ moves = spare.
+bool Search::move_two(const Open& open, std::vector<double> row, std::pair<std::size_t, std::size_t> two,
+                      const std::vector<double>& slope, const std::vector<double>& tilts, double missing, double spare) {
+  const auto [j, k] = two;
+  const double det = slope[j] * tilts[k] - slope[k] * tilts[j];
+  if (det == 0) return true;
+  row[j] += (missing * tilts[k] - slope[k] * spare) / det;
+  row[k] += (slope[j] * spare - missing * tilts[j]) / det;
+  for (const std::size_t own : {j, k}) {
+    const Range& range = open.box.range[own];
+    if (!(range.low <= row[own] && row[own] <= range.high) || domain_.features[own].cell_of(row[own]) < 0) return true;
+  }
+  return test(row, open.alternative);
 }
 
 // Of a box that is not split further though it has intervals of reals, all as good as points: their ends too.
@@ -694,6 +810,20 @@ std::size_t Search::choose_feature(const Open& open) const {
         if (missed) share[j] += std::min(loss / room, 2.0);
       }
     }
+  }
+  for (std::size_t r = 0; r < tilts_.size(); ++r) {
+    const LinearRow& rule = problem_.rules.linear[r];
+    if (!rule.applies(domain_, open.box)) continue;
+    double over = -rule.upper, most = 0;
+    for (const std::size_t j : rule.features) over += tilts_[r][j] * cheapest_[j];
+    if (over <= 0) continue;
+    std::vector<double> loss(count, 0.0);
+    for (const std::size_t j : rule.features) {
+      const Range& range = open.box.range[j];
+      loss[j] = tilts_[r][j] * cheapest_[j] - std::min(tilts_[r][j] * range.low, tilts_[r][j] * range.high);
+      most += loss[j];
+    }
+    for (const std::size_t j : rule.features) share[j] += std::min(loss[j] / std::max(most - over, 1e-12), 2.0);
   }
   std::size_t best = count;
   double most = -kInf;

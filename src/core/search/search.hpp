@@ -86,8 +86,11 @@ class Search {
   struct Choice {
     double value, cost, gain, reduced;
   };
+  // Prices at which rows of a box are bounded: of what a goal lacks, and of what a linear rule exceeds.
   struct Dual {
     double bound, multiplier;
+    double price = 0;
+    std::size_t rule = 0;
   };
 
   void turn_to(std::uint32_t alternative);
@@ -100,13 +103,20 @@ class Search {
   void drop_dear(Open& open, std::size_t goal, bool& changed) const;
   bool narrow_jointly(Open& open, std::size_t goal, bool& changed);
 
-  Choice best_choice(const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier) const;
-  Dual lagrangian(const Box& box, const Relaxation& relaxation, double least) const;
+  Choice best_choice(const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier, double tilt = 0) const;
+  Dual lagrangian(const Box& box, const Relaxation& relaxation, double least, double price = 0, std::size_t rule = 0) const;
+  Dual priced(const Box& box, const Relaxation& relaxation, double least, const Dual& unpriced) const;
+  double excess(const Box& box, const Relaxation& relaxation, const Dual& dual) const;
+  double tilt(const Dual& dual, std::size_t j) const { return dual.price > 0 ? dual.price * tilts_[dual.rule][j] : 0; }
   double cheapest_cost(const Box& box, std::vector<double>& row) const;
+  double dearest_cost(const Box& box) const;  // or more
 
   void try_candidates(const Open& open);
   void try_ends(const Open& open);
   void push_over(const Open& open, const Relaxation& relaxation, double least);
+  void meet_both(const Open& open, const Relaxation& relaxation, double least, const Dual& dual);
+  bool move_two(const Open& open, std::vector<double> row, std::pair<std::size_t, std::size_t> two, const std::vector<double>& slope,
+                const std::vector<double>& tilts, double missing, double spare);
   bool test(const std::vector<double>& row, std::uint32_t alternative);
   void improve(std::vector<double> row, std::uint32_t alternative);
   void start(const std::vector<std::vector<double>>& starts);
@@ -135,6 +145,7 @@ class Search {
   std::priority_queue<Open, std::vector<Open>, Later> open_;
   std::vector<std::vector<Relaxation>> relaxations_;  // per alternative and goal
   std::vector<Dual> duals_;
+  std::vector<std::vector<double>> tilts_;  // per linear rule, the coefficient of every feature
   std::optional<Likelihood::Sweep> sweep_;
   std::optional<Likelihood::Worth> worth_;
   std::vector<double> cheapest_;  // the cheapest row of the box at hand

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from likely.problem import SCORE_MARGIN
 from likely.schema import Feature
 from likely.schema.values import show_value
 
@@ -87,13 +88,15 @@ def _proved(explanation: Explanation, what: str) -> str:
     """What "optimal" means for these answers."""
     count, bounds, limits = len(explanation.counterfactuals), explanation.bounds, explanation.query.limits
     answers = "answer" if count == 1 else f"{count} answers"
+    # raised, because the model itself did not confirm what is nearer to its boundary
+    clear = f" (by a score of {explanation.margin:g})" if explanation.margin > SCORE_MARGIN else ""
     several = limits.other_features and limits.solutions > 1
     like_these = f"changes all that {'it' if count == 1 else 'one of them'} changes"
     if math.isinf(bounds.proven):
-        return f"The only {answers}, proved: " + (f"any other {like_these}." if several else "there is no other.")
+        return f"The only {answers}{clear}, proved: " + (f"any other {like_these}." if several else "there is no other.")
     if several and count > 1:
-        return f"The best {answers}, proved: any other row with a lower {what} than {bounds.proven:.4g} {like_these}."
-    return f"The best {answers}, proved: no other row has a lower {what} than {bounds.proven:.4g}."
+        return f"The best {answers}{clear}, proved: any other row with a lower {what} than {bounds.proven:.4g} {like_these}."
+    return f"The best {answers}{clear}, proved: no other row has a lower {what} than {bounds.proven:.4g}."
 
 
 def measures(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
