@@ -63,7 +63,8 @@ def test_the_margin_is_raised_until_the_model_agrees() -> None:
     answer = stubborn(5.005).explain({"x": 1.0}, plausibility=None)
     assert answer.status == "optimal"
     assert answer.margin == pytest.approx(0.01)
-    assert str(answer).splitlines()[1].startswith("The best answer (by a score of 0.01), proved: no other row has a lower cost than ")
+    claim = str(answer).splitlines()[1]
+    assert claim.startswith("The best answer (by a score of 0.01), proved: no other row has a lower cost than ")
     assert 5.005 < answer.best.row["x"] <= 5.011
     assert stubborn(5.005).explain_many(pd.DataFrame({"x": [1.0, 2.0]}), plausibility=None)[0] == answer
 
