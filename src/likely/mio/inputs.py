@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, rows, total, value_of
+from likely.mio.tolerances import SMALLEST
 from likely.problem.domain import FeatureCells, feature_cells
 from likely.schema import Feature, Schema
 from likely.schema.costs import MoveCost
@@ -17,8 +18,6 @@ from likely.schema.numeric import snap
 from likely.schema.values import Numbers
 
 _NONE = np.empty(0)
-#: Scaled numbers this near to an end are the end.
-SMALLEST = 1e-9
 
 
 def cells_of(feature: Feature, starts: Numbers = _NONE, factual: float = math.nan) -> FeatureCells:
@@ -41,7 +40,7 @@ class Scale:
         if self.grid:
             return np.round(found)
         found = np.where(found > self.length - SMALLEST, self.length, found)
-        return np.where(found < SMALLEST, 0.0, found)  # solvers drop smaller coefficients
+        return np.where(found < SMALLEST, 0.0, found)
 
     def number(self, unit: float) -> float:
         """The number at a value of the variable."""

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.mio.inputs import SMALLEST, Cells, FeatureInputs, Inputs, cell_holds
+from likely.mio.inputs import Cells, FeatureInputs, Inputs, cell_holds
 from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, parameter, rows, total
+from likely.mio.tolerances import EASED, SMALLEST
 from likely.problem.domain import FeatureCells, feature_cells
 from likely.schema.region import Region
 from likely.schema.rules import FEASIBILITY, Clause, LinearRow, Rule
 from likely.schema.values import Numbers
-
-#: What rounding may make of a price, relative to it.
-EASED = 1e-9
 
 
 @dataclass(eq=False)

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from likely.mio.inputs import Cells, FeatureInputs, Inputs
 from likely.mio.moves import FeatureMoves, Moves
+from likely.mio.tolerances import EASED
 from likely.schema.rules import Clause
 from likely.schema.values import Numbers
-
-#: Prices this much above the most, relative to it, are still within reach: rounding.
-EASED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

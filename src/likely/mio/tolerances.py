@@ -25,3 +25,14 @@ class Tolerances:
 
 
 TOLERANCES = Tolerances()
+
+#: Objectives this close, relative to their size, are the same: the solvers' tolerances.
+NOISE = 1e-6
+#: A softmax that misses its share by less, relative to its size, is cut off as a row and not by a tangent.
+CUT = 1e-6
+#: What rounding may make of a price, relative to it.
+EASED = 1e-9
+#: Smaller coefficients are 0, and scaled numbers this near to an end are the end: solvers drop them.
+SMALLEST = 1e-9
+#: Two computations of one log-likelihood may differ by this much, relative to its size.
+ROUNDING = 1e-9

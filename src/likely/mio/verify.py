@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.circuit.evaluate import log_likelihood, max_log_likelihood
+from likely.mio.tolerances import ROUNDING
 from likely.problem import Problem, Solution
 from likely.schema.values import Numbers
-
-#: Two computations of one log-likelihood may differ by this much, relative to its size.
-ROUNDING = 1e-9
 
 
 def verified(problem: Problem, rows: Numbers) -> list[Solution | None]:
