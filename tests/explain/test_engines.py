@@ -11,7 +11,8 @@ from likely.errors import MissingExtraError, ProblemError
 from likely.problem import Limits, Moment
 from tests.explain.examples import circuit_of, explainer_of, model_of, rejected, schema_of, table_of
 
-LIMITS = Limits(seconds=10, other_features=True)
+#: Bounds and answers are judged, proved or not: no need to wait for every proof.
+SHORT = Limits(seconds=4, other_features=True)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def agrees(found: likely.Explanation, wanted: likely.Explanation) -> None:
 def test_every_variant(mio: likely.Explainer, variant: Any) -> None:
     for i in range(2):
         row = rejected().iloc[i]
-        found = mio.explain(row, plausibility=variant, limits=LIMITS)
+        found = mio.explain(row, plausibility=variant, limits=SHORT)
         agrees(found, explainer_of().explain(row, plausibility=variant))
         assert found.query.engine == "mio"
         assert likely.Explanation.from_json(found.to_json()) == found
@@ -52,7 +53,7 @@ def test_every_variant(mio: likely.Explainer, variant: Any) -> None:
 
 def test_several_answers_and_rules_of_this_question(mio: likely.Explainer) -> None:
     row = rejected().iloc[0]
-    question: dict[str, Any] = {"k": 3, "plausibility": None, "locked": ["housing"], "limits": LIMITS}
+    question: dict[str, Any] = {"k": 3, "plausibility": None, "locked": ["housing"]}
     found, wanted = mio.explain(row, **question), explainer_of().explain(row, **question)
     assert len(found) == len(wanted) == 3
     agrees(found, wanted)
@@ -60,14 +61,14 @@ def test_several_answers_and_rules_of_this_question(mio: likely.Explainer) -> No
 
 def test_many_rows_one_after_the_other(mio: likely.Explainer) -> None:
     rows = rejected(3)
-    found = mio.explain_many(rows, plausibility=None, threads=2, limits=LIMITS)
+    found = mio.explain_many(rows, plausibility=None, threads=2)
     for own, wanted in zip(found, explainer_of().explain_many(rows, plausibility=None), strict=True):
         agrees(own, wanted)
 
 
 def test_front_and_why_not(mio: likely.Explainer) -> None:
     row = rejected().iloc[0]
-    front = mio.front(row, by="changes", plausibility=None, limits=LIMITS)
+    front = mio.front(row, by="changes", plausibility=None)
     wanted = explainer_of().front(row, by="changes", plausibility=None)
     costs = [[point.best.cost for point in own.points] for own in (front, wanted)]
     assert costs[0] == pytest.approx(costs[1], rel=1e-5)
@@ -91,7 +92,7 @@ def test_the_solver_by_its_name(mio: likely.Explainer) -> None:
     pytest.importorskip("pyscipopt")
     scip = likely.Explainer(model_of(), schema_of(), circuit_of(), engine="mio", solver="scip").fit(*table_of())
     row = rejected().iloc[1]
-    agrees(scip.explain(row, limits=LIMITS), explainer_of().explain(row))
+    agrees(scip.explain(row), explainer_of().explain(row))
 
 
 def test_saved_with_its_solver(mio: likely.Explainer, tmp_path: Any) -> None:
