@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -22,17 +21,6 @@ from likely.show.axis import axis_of
 from likely.show.drawing import leaf_distances, leaf_masses, show_weight, tiny_histogram
 from tests import cases, strategies
 from tests.show.examples import every_kind, simple
-
-
-@pytest.fixture
-def pyplot() -> Iterator[Any]:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
-
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
 

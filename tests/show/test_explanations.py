@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,16 +19,6 @@ from likely.show import changes_of, plot_changes, plot_front, report
 from likely.show.pages.markup import Html, el, join
 from likely.show.trade import front_axis
 from tests.explain import examples
-
-
-@pytest.fixture
-def pyplot() -> Iterator[Any]:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

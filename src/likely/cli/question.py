@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     asked.add_argument(
         "--plausibility", metavar="HOW", default="median",
         help="an answer is as likely as half of the training rows of its class (median, the default), as a quarter of them"
-        " (quartile), as another share (0.1), as the row itself (factual), or any (none)",
+        " (quartile), as another share (0.1), as the row itself or the median (factual), or any (none)",
     )  # fmt: skip
     asked.add_argument("--of", choices=["class", "all"], default="class", help="compare with the rows of the class, or with all")
     asked.add_argument("--weight", metavar="W", type=float, default=0.0, help="minimise cost - W * log-likelihood")

@@ -79,10 +79,7 @@ def _drawn(problem: Problem, rng: np.random.Generator) -> Numbers:
     for feature in problem.schema.features:
         atoms = [feature.atom_number(k) for k in range(len(feature.atoms))]
         if feature.numeric:
-            ends = feature.lower, feature.upper  # type: ignore[attr-defined]
-            drawn = rng.uniform(*ends, DRAWN)
-            grid = feature.grid  # type: ignore[attr-defined]
-            drawn = np.clip(np.round(drawn / grid) * grid, *ends) if grid else drawn
+            drawn = rng.uniform(feature.lower, feature.upper, DRAWN)  # type: ignore[attr-defined]
             if atoms:
                 drawn = np.where(rng.random(DRAWN) < 0.5, rng.choice(atoms, DRAWN), drawn)
         else:
