@@ -1,5 +1,5 @@
 """How hypothesis runs: the same examples every time, unless HYPOTHESIS_PROFILE says to look further ("thorough"),
-or to make what fails small ("small")."""
+less far, while one works ("quick"), or to make what fails small ("small")."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _NO_SHRINKING = [Phase.explicit, Phase.generate]
 settings.register_profile(
     "ci", max_examples=25, deadline=None, derandomize=True, database=None, phases=_NO_SHRINKING, suppress_health_check=_SLOW
 )
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=5)
 settings.register_profile("small", settings.get_profile("ci"), phases=list(Phase))
 settings.register_profile("thorough", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=_SLOW)
 # A runner that is started in the background ignores Ctrl-C; the tests of it must not.
