@@ -86,10 +86,10 @@ def answers(asked: Problem, rows: NDArray[np.float64], slack: float = ROUNDING) 
     for feature, column in zip(asked.schema.features, rows.T, strict=True):
         right &= feature.region.contains(column)
     scores = asked.form.score(rows, threads=1)
-    met = [(scores @ own.coefficients.T >= own.least - slack).all(axis=1) for own in asked.goal.alternatives]
+    met = [(scores @ own.coefficients.T >= own.lower - slack).all(axis=1) for own in asked.goal.alternatives]
     right &= np.any(met, axis=0)
     if asked.plausibility is not None:
-        right &= log_likelihoods(asked, rows) >= asked.plausibility.least - slack
+        right &= log_likelihoods(asked, rows) >= asked.plausibility.lower - slack
     return right
 
 
@@ -136,7 +136,7 @@ def _rules(data: Mapping[str, Any]) -> list[Constraint]:
     moves = {"increasing": likely.Increasing, "decreasing": likely.Decreasing}
     rules: list[Constraint] = [likely.Immutable(item["name"]) for item in data["features"] if item["immutable"]]
     rules += [moves[item["monotone"]](item["name"]) for item in data["features"] if item["monotone"]]
-    rules += [likely.Implies(likely.increases(a), likely.increases(b)) for a, b in data["increase_implies_increase"]]
+    rules += [likely.Implies(likely.when.increases(a), likely.when.increases(b)) for a, b in data["increase_implies_increase"]]
     return rules
 
 

@@ -97,7 +97,7 @@ def circuits(count: int) -> Iterator[tuple[str, Circuit, np.ndarray]]:
             yield f"random, {'common' if common else 'own'} bins", grown(size, common), rows
     for path in cases.FILES:
         if path.name.partition(".")[0] in ("credit-0", "adult-0", "gmsc-0"):
-            from likely.circuit.cases import from_case
+            from likely.circuit.readers.cases import from_case
 
             case = cases.load(path)
             circuit = from_case(case, cases.schema_of(case))

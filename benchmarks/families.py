@@ -154,7 +154,7 @@ def asked(fold: Fold, model: Model, variant: str, options: argparse.Namespace) -
             "status": own.status,
             "seconds": seconds[i],
             "search_seconds": own.seconds,
-            "boxes": own.boxes,
+            "boxes": own.nodes,
             "not_verified": not checked[i],
             **against(own, nearest_row(own, pool)),
             **(judged(rows.iloc[[i]], own, model, fold, medians) if own else {}),

@@ -141,7 +141,7 @@ class Pool:
     def starts(self, problem: Problem, count: int) -> Numbers:
         """The nearest rows that answer a problem of two classes."""
         own = problem.form.predict(problem.factual[None])[0]
-        least = -np.inf if problem.plausibility is None else problem.plausibility.least
+        least = -np.inf if problem.plausibility is None else problem.plausibility.lower
         rows = self.rows[(self.labels != own) & (self.log_likelihoods >= least)]
         return rows[np.argsort(problem.schema.prices(problem.factual, rows), kind="stable")[:count]]
 
@@ -207,12 +207,12 @@ def asked(setting: Setting, factual: Numbers, likely_enough: bool, limits: Limit
     own = result.statistics
     return {
         "status": result.status,
-        "found": result.bounds.found if result.solutions else None,
-        "proven": result.bounds.proven if math.isfinite(result.bounds.proven) else None,
+        "found": result.bounds.upper if result.solutions else None,
+        "proven": result.bounds.lower if math.isfinite(result.bounds.lower) else None,
         "wrong": not cases.answers(problem, found).all(),
         "seconds": seconds,
         "processor_seconds": processor_seconds,
-        "boxes": own.boxes,
+        "boxes": own.nodes,
         "score_share": own.seconds_score / seconds,
         "likelihood_share": own.seconds_likelihood / seconds,
         "search_share": (own.seconds - own.seconds_score - own.seconds_likelihood) / seconds,

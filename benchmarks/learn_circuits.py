@@ -27,8 +27,8 @@ import pandas as pd
 from sklearn.model_selection import KFold
 
 import likely
-from likely.circuit.measure import mass
-from likely.circuit.nodes import Histogram
+from likely.circuit.model.measure import mass
+from likely.circuit.model.nodes import Histogram
 
 #: The authors' circuits as published, folds 0 to 4, and their node counts (smallest, largest).
 REFERENCE = {
@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--cases", type=Path)
     parser.add_argument("--folds", type=int, nargs="*", default=[0, 1, 2, 3, 4])
     parser.add_argument("--names", nargs="*", default=list(REFERENCE))
-    parser.add_argument("--finest", type=float, default=likely.circuit.bins.FINEST)
+    parser.add_argument("--finest", type=float, default=likely.circuit.learning.bins.FINEST)
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--rows", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path)

@@ -26,8 +26,8 @@ from scipy import special, stats
 
 import likely
 from likely.circuit import Circuit, Histogram, Leaf
-from likely.circuit.measure import mass
-from likely.circuit.spflow import from_spflow
+from likely.circuit.model.measure import mass
+from likely.circuit.readers.spflow import from_spflow
 
 PARTS = 8
 CATEGORIES = (2, 3, 5, 8)

@@ -25,7 +25,7 @@ import numpy as np
 from summary import one_thread
 
 from likely import mio, search
-from likely.circuit.evaluate import max_log_likelihood
+from likely.circuit.queries.evaluate import max_log_likelihood
 from likely.problem import Limits, Problem, Result
 
 #: name -> settings of `mio.solve`
@@ -80,7 +80,7 @@ def asked(case: cases.Case, options: argparse.Namespace, limits: Limits) -> list
             "wrong": sum(wrong(own, known) for (own, _), known in zip(results, best, strict=True)),
             "median_seconds": float(np.median([seconds for _, seconds in results])),
             "ratio": 0.0,
-            "median_nodes": float(np.median([own.statistics.boxes for own, _ in results])),
+            "median_nodes": float(np.median([own.statistics.nodes for own, _ in results])),
             "size": size_of(name, problems[0]),
         })  # fmt: skip
         rows[-1]["ratio"] = rows[-1]["median_seconds"] / rows[0]["median_seconds"]

@@ -47,7 +47,7 @@ def asked(case: cases.Case, query: cases.Query, limits: Limits) -> dict[str, Any
         "seconds": seconds,
         "processor_seconds": processor_seconds,
         "search_seconds": result.statistics.seconds,
-        "boxes": result.statistics.boxes,
+        "boxes": result.statistics.nodes,
         "status": result.status,
         "worse_than_best_known": query.best is not None and objective > query.best + SAME,
         "against_a_proof": against_a_proof(query, objective),

@@ -78,7 +78,7 @@ def asked(
         "columns": columns.described(),
         "trees": [_tree(form, columns, int(root), goal.alternatives[0].coefficients[0], t) for t, root in enumerate(form.roots)],
         "base": float(goal.alternatives[0].coefficients[0] @ form.base) / _divisor(form),
-        "least": float(goal.alternatives[0].least[0]),
+        "least": float(goal.alternatives[0].lower[0]),
         "limit": limit,
         "queries": [
             {"row": columns.expanded(row), "up": bool(label == form.classes[0])} for row, label in zip(rows, labels, strict=True)

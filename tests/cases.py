@@ -47,7 +47,7 @@ def rules_of(case: dict[str, Any]) -> list[Constraint]:
     rules: list[Constraint] = [likely.Immutable(f["name"]) for f in case["features"] if f["immutable"]]
     rules += [likely.Increasing(f["name"]) for f in case["features"] if f["monotone"] == "increasing"]
     rules += [likely.Decreasing(f["name"]) for f in case["features"] if f["monotone"] == "decreasing"]
-    rules += [likely.Implies(likely.increases(a), likely.increases(b)) for a, b in case["increase_implies_increase"]]
+    rules += [likely.Implies(likely.when.increases(a), likely.when.increases(b)) for a, b in case["increase_implies_increase"]]
     return rules
 
 

@@ -34,8 +34,7 @@ from likely.circuit import (
     Sum,
 )
 from likely.errors import ContradictionError, LikelyWarning
-from likely.predictor import Column, Form, Link, ReluNetwork, TreeEnsemble
-from likely.predictor import Linear as LinearForm
+from likely.predictor import Column, Form, LinearModel, Link, ReluNetwork, TreeEnsemble
 from likely.predictor.forms import NODE
 from likely.problem import SCORE_MARGIN, Goal, Plausibility, Problem, between, not_class, probability, to_class
 from likely.schema import (
@@ -52,7 +51,7 @@ from likely.schema import (
     Implies,
     Increasing,
     Integer,
-    Linear,
+    LinearConstraint,
     MaxChanges,
     Mixed,
     Ordinal,
@@ -353,11 +352,11 @@ def allowed_values(draw: st.DrawFn, schema: Schema, *, tests: Sequence[str] = RO
 
 
 @st.composite
-def linears(draw: st.DrawFn, schema: Schema) -> Linear:
+def linears(draw: st.DrawFn, schema: Schema) -> LinearConstraint:
     able = [f.name for f in schema.features if f.numeric]
     named = draw(st.lists(st.sampled_from(able), min_size=1, max_size=3, unique=True))
     number = st.one_of(st.integers(-5, 5).map(float), st.floats(-1e3, 1e3))
-    return Linear({name: draw(number) for name in named}, draw(st.one_of(number, st.floats(-1e5, 1e5))))
+    return LinearConstraint({name: draw(number) for name in named}, draw(st.one_of(number, st.floats(-1e5, 1e5))))
 
 
 def constraints(schema: Schema, *, row_wise: bool = False) -> Strategy[Constraint]:
@@ -762,12 +761,12 @@ def ruled(draw: st.DrawFn, schema: Schema, rules: int) -> Schema:
 
 
 @st.composite
-def tight_linears(draw: st.DrawFn, schema: Schema) -> Linear:
+def tight_linears(draw: st.DrawFn, schema: Schema) -> LinearConstraint:
     """A linear rule that some row just keeps."""
     able = [f for f in schema.features if f.numeric]
     named = draw(st.lists(st.sampled_from(able), min_size=1, max_size=3, unique=True))
     terms = {f.name: draw(QUARTERS) for f in named}
-    return Linear(terms, sum(terms[f.name] * draw(plain_numbers(f)) for f in named))
+    return LinearConstraint(terms, sum(terms[f.name] * draw(plain_numbers(f)) for f in named))
 
 
 @st.composite
@@ -810,7 +809,7 @@ def linear_forms(draw: st.DrawFn, features: Sequence[Any]) -> Form:
     """A linear model of the features."""
     rng, (link, outputs, classes) = draw(generators()), draw(links())
     columns = _inputs(draw, rng, features)
-    return LinearForm(link, classes, columns, some_quarters(rng, outputs, len(columns)), some_quarters(rng, outputs))
+    return LinearModel(link, classes, columns, some_quarters(rng, outputs, len(columns)), some_quarters(rng, outputs))
 
 
 @st.composite
@@ -934,7 +933,7 @@ def plausibilities(
     # Anything, a likelihood that a row has, a likely one, more than there is.
     some = draw(st.sampled_from(reachable))
     likely = float(np.quantile(reachable, draw(st.sampled_from([0.5, 0.9, 1.0])), method="higher"))
-    return replace(own, least=float(draw(st.sampled_from([-math.inf, some, some, likely, likely, reachable.max() + 1]))))
+    return replace(own, lower=float(draw(st.sampled_from([-math.inf, some, some, likely, likely, reachable.max() + 1]))))
 
 
 @st.composite
@@ -1045,7 +1044,7 @@ def _some_form(rng: np.random.Generator, features: Sequence[Any], kind: str) -> 
     widths = [len(columns), *([] if kind == "linear" else rng.integers(3, 9, rng.integers(1, 4)).tolist()), outputs]
     layers = [(some_quarters(rng, own, before), some_quarters(rng, own)) for before, own in pairwise(widths)]
     if kind == "linear":
-        return LinearForm(link, classes, columns, *layers[0])
+        return LinearModel(link, classes, columns, *layers[0])
     return ReluNetwork(link, classes, columns, tuple(layers))
 
 

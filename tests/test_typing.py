@@ -19,13 +19,13 @@ from likely import Implies, increases
 
 rules: list[likely.schema.Constraint] = [
     Implies(increases("school"), increases("age")),
-    Implies((increases("school"), likely.changes("job")), [increases("age"), likely.at_most("age", 80)]),
+    Implies((increases("school"), likely.when.changes("job")), [increases("age"), likely.when.at_most("age", 80)]),
     likely.AllowedValues("status", ["single", "married"]),
     likely.AllowedValues("status", transitions={"single": ["married"], "married": ("divorced",)}),
     likely.AllowedValues("status", transitions=[("single", ["married"])], unless=~increases("age")),
-    likely.Linear({"rent": 12, "income": -1}, 0),
-    likely.Linear([("rent", 1.0), ("income", -1.0)], 0.5),
-    likely.Forbid(likely.equals("housing", "own"), likely.at_most("age", 18)),
+    likely.LinearConstraint({"rent": 12, "income": -1}, 0),
+    likely.LinearConstraint([("rent", 1.0), ("income", -1.0)], 0.5),
+    likely.Forbid(likely.when.equals("housing", "own"), likely.when.at_most("age", 18)),
 ]
 rule = Implies(increases("school"), increases("age"))
 for condition in rule.condition + rule.consequence:
@@ -36,7 +36,7 @@ likely.Schema(tuple(features), tuple(rules))
 Implies("school", increases("age"))  # type: ignore[arg-type]
 Implies(increases("school"))  # type: ignore[call-arg]
 likely.AllowedValues("status", 3)  # type: ignore[arg-type]
-likely.Linear({"rent": "twelve"}, 0)  # type: ignore[arg-type]
+likely.LinearConstraint({"rent": "twelve"}, 0)  # type: ignore[arg-type]
 likely.Forbid("housing")  # type: ignore[arg-type]
 likely.Ordinal("school", 4)  # type: ignore[arg-type]
 """

@@ -22,27 +22,19 @@ from likely.schema import (
     Implies,
     Increasing,
     Integer,
-    Linear,
+    LinearConstraint,
     MaxChanges,
     Mixed,
     Ordinal,
     Range,
     Schema,
-    at_least,
-    at_most,
-    changes,
-    decreases,
-    equals,
-    increases,
-    was,
 )
 
 if TYPE_CHECKING:
-    from likely.explain import AtLeast, AtLeastFactual, Counterfactual, Explainer, Explanation, Quantile, Weight, verify
+    from likely.explain import AtLeastFactual, Counterfactual, Explainer, Explanation, Quantile, Threshold, Weight, verify
 
 __all__ = [
     "AllowedValues",
-    "AtLeast",
     "AtLeastFactual",
     "Binary",
     "Categorical",
@@ -58,43 +50,38 @@ __all__ = [
     "Integer",
     "LikelyError",
     "LikelyWarning",
-    "Linear",
+    "LinearConstraint",
     "MaxChanges",
     "Mixed",
     "Ordinal",
     "Quantile",
     "Range",
     "Schema",
+    "Threshold",
     "Weight",
-    "at_least",
-    "at_most",
     "bench",
-    "changes",
     "circuit",
     "datasets",
-    "decreases",
-    "equals",
     "explain",
-    "increases",
     "mio",
     "predictor",
     "problem",
     "search",
     "show",
     "verify",
-    "was",
+    "when",
 ]
 
-_ROOMS = ("bench", "circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show")
+_ROOMS = ("bench", "circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show", "when")
 #: names of `likely.explain` that stand here too
-_FACE = ("AtLeast", "AtLeastFactual", "Counterfactual", "Explainer", "Explanation", "Quantile", "Weight", "verify")
+_REEXPORTS = ("Threshold", "AtLeastFactual", "Counterfactual", "Explainer", "Explanation", "Quantile", "Weight", "verify")
 
 
 def __getattr__(name: str) -> Any:
     """Rooms are imported when they are first used, and the version is looked up when it is asked for."""
     if name in _ROOMS:
         return import_module(f"likely.{name}")
-    if name in _FACE:
+    if name in _REEXPORTS:
         return getattr(import_module("likely.explain"), name)
     if name == "__version__":
         from importlib.metadata import version

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from likely import _core
 from likely.circuit import Circuit, Sum, log_likelihood
 from tests import strategies
-from tests.circuit.test_evaluate import FLOORED, FLOORLESS, MIXTURE_ROWS, mixture, wide
+from tests.circuit.queries.test_evaluate import FLOORED, FLOORLESS, MIXTURE_ROWS, mixture, wide
 from tests.oracles import circuits as oracle
 
 MOST_TREES = 400

@@ -11,4 +11,4 @@ from likely.problem import Bounds, Result
 
 def solve(*problem: Any, **options: Any) -> Result:
     found = search.solve(*problem, **options)
-    return replace(found, bounds=Bounds(found.bounds.found, found.bounds.proven + 1))
+    return replace(found, bounds=Bounds(found.bounds.upper, found.bounds.lower + 1))

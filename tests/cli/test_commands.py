@@ -74,7 +74,7 @@ def test_explain_a_row_of_the_data(asked: list[str], capsys: pytest.CaptureFixtu
     said = capsys.readouterr().out
     assert said.startswith("'no' → 'yes'\nThe best 2 answers, proved")
     assert "the model would decide 'yes' instead of 'no'." in said
-    assert "boxes searched in" in said
+    assert "nodes searched in" in said
 
 
 def test_explain_says_what_python_says(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:

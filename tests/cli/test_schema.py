@@ -49,7 +49,7 @@ def test_infer_with_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_check_says_no(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = pd.read_csv(LOANS).drop(columns=["granted", "customer_since"])
-    schema = likely.Schema.infer(table, rules=[likely.Linear.ordered("months", "amount")])
+    schema = likely.Schema.infer(table, rules=[likely.LinearConstraint.ordered("months", "amount")])
     schema.save(tmp_path / "s.yaml")
     table.loc[0, ["age", "housing"]] = [130, "castle"]
     table.loc[1, "amount"] = 5

@@ -20,7 +20,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 import likely
 from likely.datasets import Dataset, adult, credit
 from likely.errors import DatasetError
-from likely.schema import Implies, increases
+from likely.schema import Implies
+from likely.when import increases
 
 #: of the tables: how a table is compressed may change with zlib
 CHECKSUMS = {

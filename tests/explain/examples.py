@@ -50,7 +50,7 @@ def schema_of() -> likely.Schema:
         features={"income": {"step": 0.01}, "debt": {"step": 0.01}},
         immutable=["telephone"],
         increasing=["age"],
-        rules=[likely.Linear.ordered("debt", "income")],
+        rules=[likely.LinearConstraint.ordered("debt", "income")],
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import likely
 from likely.errors import MissingExtraError, ProblemError
-from likely.problem import Limits, Moment
+from likely.problem import Limits, Progress
 from tests.explain.examples import circuit_of, explainer_of, model_of, rejected, schema_of, table_of
 
 #: Bounds and answers are judged, proved or not: no need to wait for every proof.
@@ -30,7 +30,7 @@ def agrees(found: likely.Explanation, wanted: likely.Explanation) -> None:
         assert found.status == "infeasible"
         return
     exact = wanted.best.objective
-    assert found.bounds.proven <= exact + 1e-5 * (1 + abs(exact)) or len(found) > 1
+    assert found.bounds.lower <= exact + 1e-5 * (1 + abs(exact)) or len(found) > 1
     assert found.best.objective >= exact - 1e-5 * (1 + abs(exact))
     if found.status == "optimal":
         objectives = [[own.objective for own in answer.counterfactuals] for answer in (found, wanted)]
@@ -81,7 +81,7 @@ def test_front_and_why_not(mio: likely.Explainer) -> None:
 
 def test_ended_by_the_callback(mio: likely.Explainer) -> None:
     """Nothing is lost: the row that the search started from is an answer."""
-    seen: list[Moment] = []
+    seen: list[Progress] = []
     answer = mio.explain(rejected().iloc[0], callback=lambda moment: len(seen) < 3 and not seen.append(moment))
     assert answer.interrupted
     assert answer.status == "feasible"

@@ -18,7 +18,7 @@ import likely
 from likely.errors import ExplainerError, ProblemError
 from likely.explain import Verification
 from likely.explain.plausibility import variant_from_dict
-from likely.explain.words import told_apart
+from likely.explain.text import told_apart
 from likely.problem import Bounds, Limits
 from tests.explain.examples import circuit_of, explainer_of, model_of, pipeline, rejected, schema_of, table_of
 
@@ -27,7 +27,7 @@ ofs = st.sampled_from(["class", "all"])
 variants = st.one_of(
     st.none(),
     st.builds(likely.Quantile, st.floats(0, 0.8), of=ofs, given=givens),
-    st.builds(likely.AtLeast, st.floats(-40, -20) | st.just(-math.inf), of=ofs, given=givens),
+    st.builds(likely.Threshold, st.floats(-40, -20) | st.just(-math.inf), of=ofs, given=givens),
     st.builds(likely.AtLeastFactual, of=ofs, given=givens),
     st.builds(likely.Weight, st.floats(0, 1), of=ofs, given=givens),
 )
@@ -40,7 +40,7 @@ variants = st.one_of(
 )  # fmt: skip
 def test_every_answer_holds_and_comes_back(i: int, variant: Any, k: int, locked: set[str], other: bool) -> None:
     row = rejected().iloc[i]
-    limits = Limits(other_features=other, boxes=20_000, seconds=20)
+    limits = Limits(other_features=other, nodes=20_000, seconds=20)
     answer = explainer_of().explain(row, k=k, plausibility=variant, locked=sorted(locked), limits=limits)
     assert len(answer) <= k
     frame = answer.to_frame()
@@ -54,7 +54,7 @@ def test_every_answer_holds_and_comes_back(i: int, variant: Any, k: int, locked:
         assert own.cost == pytest.approx(schema_of().cost(row, own.row))
     again = likely.Explanation.from_json(answer.to_json())
     assert again == answer
-    assert (again.boxes, again.seconds) == (answer.boxes, answer.seconds)
+    assert (again.nodes, again.seconds) == (answer.nodes, answer.seconds)
     assert again.to_json() == answer.to_json()
     assert str(again) == str(answer)
     assert again._repr_html_() == answer._repr_html_()
@@ -75,7 +75,7 @@ def test_variants_come_back(variant: Any) -> None:
         (lambda: likely.Quantile(True), "A quantile must be a share between 0 and 1; got True"),
         (lambda: likely.Quantile(0.5, of="some"), "The rows to compare with must be of='class' or of='all'; got 'some'"),
         (lambda: likely.Quantile(0.5, given="age"), "What likelihood is given must be 'class' or 'immutable'; got 'age'"),
-        (lambda: likely.AtLeast(math.nan), "A least log-likelihood must be a number; got nan"),
+        (lambda: likely.Threshold(math.nan), "A least log-likelihood must be a number; got nan"),
         (lambda: likely.Weight(-1), "The weight of likelihood must be a number of at least 0; got -1"),
         (
             lambda: explainer_of().explain(rejected().iloc[0], plausibility=0.5),
@@ -229,7 +229,7 @@ def test_tampering_is_found() -> None:
     off_step = tuple(value + 0.001 if isinstance(value, float) else value for value in best.values)
     assert "the values are those of the features" in failing(changed(answer, values=off_step))
     assert "the last answer's objective is the bound found" in failing(replace(answer, bounds=Bounds(99.0, 98.0)))
-    assert "the bounds are as close as was asked for" in failing(replace(answer, bounds=Bounds(answer.bounds.found, 0.0)))
+    assert "the bounds are as close as was asked for" in failing(replace(answer, bounds=Bounds(answer.bounds.upper, 0.0)))
     assert "the best answer comes first" in failing(replace(answer, counterfactuals=answer.counterfactuals[::-1]))
     assert "the answers differ" in failing(replace(answer, counterfactuals=(best, best)))
     assert "it is as likely as was asked for" in failing(replace(answer, thresholds=(("yes", 0.0),)))

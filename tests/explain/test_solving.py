@@ -14,11 +14,11 @@ import pytest
 
 import likely
 from likely.errors import LikelyWarning, PredictorError
-from likely.explain import many
-from likely.explain.held import held_rows
+from likely.explain import batch
+from likely.explain.dtype_rounding import held_rows
 from likely.explain.merging import merged
 from likely.explain.params import Params
-from likely.predictor import Inputs, Linear, Link, Reader, register, registry
+from likely.predictor import LinearModel, Link, ModelInputs, Reader, register, registry
 from likely.problem import Bounds, Limits, Result, Solution, Statistics
 from likely.problem.result import Status
 from tests.explain.examples import explainer_of, rejected
@@ -46,8 +46,8 @@ WEIGHTS = {1: [[1.0]], 2: [[1.0, 0.0]]}
 def _reader() -> Iterator[None]:
     name = f"{__name__.split('.', maxsplit=1)[0]}.Stubborn"
 
-    def form(model: Stubborn, inputs: Inputs) -> Linear:
-        return Linear(Link("logistic"), model.classes_, inputs.columns("Stubborn"), WEIGHTS[len(inputs)], [-5.0])
+    def form(model: Stubborn, inputs: ModelInputs) -> LinearModel:
+        return LinearModel(Link("logistic"), model.classes_, inputs.columns("Stubborn"), WEIGHTS[len(inputs)], [-5.0])
 
     register(name, Reader(form, lambda model, X: X[["x"]].to_numpy() - 5.0))
     yield
@@ -82,8 +82,8 @@ def test_answers_that_the_model_accepts_are_kept() -> None:
     answer = stubborn(5, table).explain({"x": 1, "z": 0}, k=8, plausibility=None, limits=Limits())
     assert answer.status == "feasible"
     assert [own.row.to_dict() for own in answer.counterfactuals] == [{"x": x, "z": 1} for x in (6, 7, 8)]
-    assert answer.bounds.found == answer.counterfactuals[-1].objective
-    assert answer.bounds.proven <= answer.query.schema.cost({"x": 1, "z": 0}, {"x": 6, "z": 0}) < answer.best.cost
+    assert answer.bounds.upper == answer.counterfactuals[-1].objective
+    assert answer.bounds.lower <= answer.query.schema.cost({"x": 1, "z": 0}, {"x": 6, "z": 0}) < answer.best.cost
 
 
 def test_an_error_of_the_model_is_told() -> None:
@@ -100,7 +100,7 @@ def test_an_error_of_the_model_is_told() -> None:
 
 def result(status: Status, objectives: list[float], proven: float) -> Result:
     rows = tuple(Solution(np.array([own, 0.0]), own, own, 0.0) for own in objectives)
-    return Result(status, rows, Bounds(objectives[-1] if objectives else math.inf, proven), Statistics(boxes=3))
+    return Result(status, rows, Bounds(objectives[-1] if objectives else math.inf, proven), Statistics(nodes=3))
 
 
 def test_the_best_of_several_results() -> None:
@@ -109,7 +109,7 @@ def test_the_best_of_several_results() -> None:
     assert [own.objective for own in found.solutions] == [1.0, 2.0]
     assert found.status == "optimal"
     assert found.bounds == Bounds(2.0, 4.0)
-    assert found.statistics.boxes == 9
+    assert found.statistics.nodes == 9
     assert merged(parts[:1], Limits(solutions=2)) is parts[0]
 
 
@@ -118,7 +118,7 @@ def test_what_is_left_out_bounds_what_is_proved() -> None:
     found = merged(parts, Limits(solutions=2))
     assert found.status == "feasible"
     assert found.bounds == Bounds(2.0, 0.5)
-    within = merged(parts, Limits(solutions=3, within=1.0))
+    within = merged(parts, Limits(solutions=3, pool_gap=1.0))
     assert [own.objective for own in within.solutions] == [1.0, 2.0]
 
 
@@ -164,7 +164,7 @@ def test_ctrl_c_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signal comes while the third row is searched."""
     begun = threading.Semaphore(0)
     searched = []
-    original = many.drafted
+    original = batch.drafted
 
     def slow(fitted: Any, query: Any, margin: float, callback: Any) -> Any:
         if len(searched) == 3:
@@ -173,7 +173,7 @@ def test_ctrl_c_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
         searched.append(query)
         return original(fitted, query, margin, callback)
 
-    monkeypatch.setattr(many, "drafted", slow)
+    monkeypatch.setattr(batch, "drafted", slow)
     rows = rejected(8)
     with pytest.warns(LikelyWarning, match=r"Explaining was interrupted; \d of 8 rows were finished"):
         found = explainer_of().explain_many(rows, threads=1)
@@ -188,7 +188,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
     def broken(*_: Any) -> None:
         raise ValueError("no")
 
-    monkeypatch.setattr(many, "drafted", broken)
+    monkeypatch.setattr(batch, "drafted", broken)
     with pytest.raises(ValueError, match=r"no"):
         explainer_of().explain_many(rejected(4))
 

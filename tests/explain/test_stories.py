@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import likely
 from likely.errors import CircuitError, ExplainerError, LikelyWarning, PredictorError, ProblemError, SchemaError
-from likely.problem import SCORE_MARGIN, Limits, Moment
+from likely.problem import SCORE_MARGIN, Limits, Progress
 from tests.explain.examples import (
     circuit_of,
     explainer_of,
@@ -36,7 +36,7 @@ from tests.explain.examples import (
 def test_pipeline_with_one_hot_and_scaler() -> None:
     answer = explainer_of().explain(rejected().iloc[0])
     assert answer.status == "optimal"
-    assert answer.bounds.found == answer.best.cost
+    assert answer.bounds.upper == answer.best.cost
     assert model_of().predict(answer.to_frame())[0] == "yes"
     assert likely.verify(answer, model_of(), circuit_of())
 
@@ -132,7 +132,7 @@ def test_one_column_is_at_most_another() -> None:
     X["most"], X["rate"] = X["least"] + rng.integers(0, 6, 250), rng.normal(size=250).round(2)
     y = np.where(X["least"] + 4 * X["rate"] > 25, "yes", "no")
     model = pipeline(LogisticRegression(), ()).fit(X, y)
-    schema = likely.Schema.infer(X, rules=[likely.Linear.ordered("least", "most")])
+    schema = likely.Schema.infer(X, rules=[likely.LinearConstraint.ordered("least", "most")])
     bound, free = fitted(model, X, y, schema), fitted(model, X, y)
     rows = X[model.predict(X) == "no"]
     broken = 0
@@ -333,7 +333,7 @@ def test_interrupted_after_the_first_answers() -> None:
     assert answer.status == "feasible"
     assert answer
     assert "interrupted" in str(answer)
-    assert answer.bounds.proven <= answer.bounds.found
+    assert answer.bounds.lower <= answer.bounds.upper
     assert (model.predict(answer.to_frame()) == "yes").all()
     assert likely.verify(answer, model, circuit_of())
 
@@ -347,12 +347,12 @@ def test_interrupted_after_the_first_incumbent() -> None:
     model = MLPClassifier((40, 40), max_iter=100, random_state=0).fit(X, y)
     explainer = fitted(model, X, y)
     row = X[model.predict(X) == "no"].iloc[0]
-    seen: list[Moment] = []
-    answer = explainer.explain(row, callback=lambda moment: seen.append(moment) or moment.found == np.inf)
-    assert seen[-1].found < np.inf
-    assert all(moment.found == np.inf for moment in seen[:-1])
+    seen: list[Progress] = []
+    answer = explainer.explain(row, callback=lambda moment: seen.append(moment) or moment.upper == np.inf)
+    assert seen[-1].upper < np.inf
+    assert all(moment.upper == np.inf for moment in seen[:-1])
     assert (answer.status, answer.interrupted, len(answer)) == ("feasible", True, 1)
-    assert answer.bounds.proven < answer.bounds.found == answer.best.cost
+    assert answer.bounds.lower < answer.bounds.upper == answer.best.cost
     assert model.predict(answer.to_frame())[0] == "yes"
     assert likely.verify(answer, model, explainer.circuit_)
     assert likely.Explanation.from_json(answer.to_json()) == answer
@@ -371,7 +371,7 @@ def test_a_limit_comes_first() -> None:
     model = pipeline(MLPClassifier((24, 24), max_iter=100, random_state=0)).fit(X, y)
     explainer = likely.Explainer(model, schema_of(), circuit_of()).fit(X, y)
     rows = X[model.predict(X) == "no"].head(5)
-    for answer in explainer.explain_many(rows, limits=Limits(boxes=1)):
+    for answer in explainer.explain_many(rows, limits=Limits(nodes=1)):
         assert answer.status in ("feasible", "optimal", "unknown")
         assert not answer.interrupted
         assert likely.verify(answer, model, circuit_of())

@@ -35,7 +35,7 @@ def case(classes: int, seed: int) -> tuple[likely.Explainer, Any, pd.DataFrame, 
         X,
         increasing=["m"],
         immutable=["c"] if seed % 2 else [],
-        rules=[likely.Implies(likely.decreases("n"), likely.changes("m"))],
+        rules=[likely.Implies(likely.when.decreases("n"), likely.when.changes("m"))],
     )
     encoder = [likely.predictor.Raw("n"), likely.predictor.Rank("c"), likely.predictor.Raw("m")]
     circuit = likely.circuit.learn(X, y, schema, nodes=20, progress=False).circuit
@@ -66,7 +66,7 @@ VARIANTS = [
     (likely.Quantile(0.75, of="all"), 0.2),
     (likely.AtLeastFactual(), 0.0),
     (likely.AtLeastFactual(0.9, of="all"), 0.0),
-    (likely.AtLeast(-5.5), 0.0),
+    (likely.Threshold(-5.5), 0.0),
     (likely.Weight(0.7), 0.0),
     (likely.Quantile(0.4, given="class"), 0.0),
     (likely.Quantile(0.4, given=("immutable", "class")), 0.0),
@@ -116,7 +116,7 @@ def test_equals_enumeration(classes: int, variant: Any, weight: float) -> None:
                 elif isinstance(variant, likely.AtLeastFactual):
                     cap = np.quantile(logs[y == label] if variant.of == "class" else logs, variant.most)
                     least[label] = min(log_of(explainer, given, X.iloc[[i]], before)[0], cap)
-                elif isinstance(variant, likely.AtLeast):
+                elif isinstance(variant, likely.Threshold):
                     least[label] = variant.log_likelihood
             total = variant.weight if isinstance(variant, likely.Weight) else weight
             expected = answers(explainer, row, least, total, given)

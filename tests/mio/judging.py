@@ -8,7 +8,7 @@ from dataclasses import replace
 from likely import search
 from likely.errors import ContradictionError
 from likely.problem import Alternative, Bounds, Limits, Problem, Result
-from likely.schema import Linear
+from likely.schema import LinearConstraint
 
 LIMITS = Limits(seconds=5)
 #: A solver's tolerances, through prices of up to a few units.
@@ -46,7 +46,7 @@ def agree(problem: Problem, limits: Limits, found: Result) -> None:
     assert late or not alike(less, more), (less, found)
     assert _best(found) >= _best(less) - SAME * (1 + abs(_best(less))) or less.status == "infeasible"
     if limits.solutions == 1:
-        assert found.bounds.proven <= _best(more) + SAME * (1 + abs(_best(more)))
+        assert found.bounds.lower <= _best(more) + SAME * (1 + abs(_best(more)))
 
 
 def _best(result: Result) -> float:
@@ -64,10 +64,10 @@ def moved(problem: Problem, by: float) -> Problem:
     """The problem with goal, threshold and sums asked for by a little more."""
     alternatives = tuple(_moved_alternative(own, by) for own in problem.goal.alternatives)
     plausibility = problem.plausibility
-    if plausibility is not None and plausibility.least > -math.inf:
-        plausibility = replace(plausibility, least=plausibility.least + by * (1 + abs(plausibility.least)))
+    if plausibility is not None and plausibility.lower > -math.inf:
+        plausibility = replace(plausibility, lower=plausibility.lower + by * (1 + abs(plausibility.lower)))
     rules = tuple(
-        replace(own, upper=own.upper - by * (1 + abs(own.upper))) if isinstance(own, Linear) else own
+        replace(own, upper=own.upper - by * (1 + abs(own.upper))) if isinstance(own, LinearConstraint) else own
         for own in problem.schema.constraints
     )
     schema = replace(problem.schema, constraints=rules)
@@ -78,4 +78,4 @@ def _moved_alternative(own: Alternative, by: float) -> Alternative:
     share = own.share
     if share is not None:
         share = replace(share, low=min(1.0, share.low * (1 + by)), high=max(0.0, share.high * (1 - by)))
-    return replace(own, least=own.least + by * (1 + abs(own.least)), share=share)
+    return replace(own, lower=own.lower + by * (1 + abs(own.lower)), share=share)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likely.circuit import Leaf, Product, Sum
-from likely.circuit.evaluate import log_likelihood, max_log_likelihood
+from likely.circuit.queries.evaluate import log_likelihood, max_log_likelihood
 from likely.errors import CircuitError
-from likely.predictor import Linear, ReluNetwork, TreeEnsemble
+from likely.predictor import LinearModel, ReluNetwork, TreeEnsemble
 from likely.problem import Plausibility, Problem
 from likely.schema import Binary
 from likely.schema.rules import LinearRow
@@ -51,7 +51,7 @@ def least(model: Any, expression: Any) -> float | None:
     return None if report.outcome == "infeasible" else report.found
 
 
-def fixed(inputs: mio.Inputs, row: np.ndarray) -> None:
+def fixed(inputs: mio.RowVariables, row: np.ndarray) -> None:
     """Fix the input at a row."""
     inputs.set(row)
     for own in inputs.block.component_data_objects(pyo.Var):
@@ -134,9 +134,9 @@ def test_classifier(kind: str, data: st.DataObject) -> None:
             assert least(model, -1 * output) == pytest.approx(-value, abs=1e-6)
 
 
-def classifier_size(form: Any, inputs: mio.Inputs, scores: mio.Scores) -> tuple[int, int]:
+def classifier_size(form: Any, inputs: mio.RowVariables, scores: mio.Scores) -> tuple[int, int]:
     """Rows and columns, as the docstrings count them."""
-    if isinstance(form, Linear):
+    if isinstance(form, LinearModel):
         return 0, 0
     if isinstance(form, ReluNetwork):
         rows = columns = len(form.columns)
@@ -302,11 +302,11 @@ def test_target(problem: Problem, rng: np.random.Generator) -> None:
     rows, columns = size(target.block)
     assert columns == several * len(alternatives)
     # an inequality that the bounds settle may fall away
-    assert rows <= several + sum(len(own.least) for own in alternatives)
+    assert rows <= several + sum(len(own.lower) for own in alternatives)
     model = model_of(inputs.block, scores.block, target.block)
     for row in some_rows(space_of(problem), rng, 2):
         true = problem.form.score(row[None])
-        room = max(float((true @ own.coefficients.T - own.least).min()) for own in alternatives)
+        room = max(float((true @ own.coefficients.T - own.lower).min()) for own in alternatives)
         if abs(room) < 1e-5 or any(own.share is not None for own in alternatives):
             continue
         fixed(inputs, row)

@@ -60,7 +60,7 @@ def test_the_same_optimum(seed: int) -> None:
     for i, part in enumerate(inputs.features):
         model.wires.add(model.network.inputs[i] == part.number)
     (alternative,) = goal.alternatives
-    model.wires.add(float(alternative.coefficients[0, 0]) * model.network.outputs[0] >= float(alternative.least[0]))
+    model.wires.add(float(alternative.coefficients[0, 0]) * model.network.outputs[0] >= float(alternative.lower[0]))
     model.objective = pyo.Objective(expr=mio.encode_cost(moves) - 0.5 * density.log_likelihood)
     found = pyo.SolverFactory("appsi_highs").solve(model, load_solutions=False)
     if own.status == "infeasible":

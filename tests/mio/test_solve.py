@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from likely import search
 from likely.circuit import from_case
 from likely.errors import MissingExtraError, ProblemError
-from likely.problem import Limits, Moment, Plausibility, Problem, not_class
+from likely.problem import Limits, Plausibility, Problem, Progress, not_class
 from tests import cases
 from tests.mio.judging import LIMITS, agree, approximate
 from tests.strategies import problems
@@ -74,10 +74,10 @@ def small() -> Problem:
     """A problem with an answer that changes something."""
     from likely import Continuous, Schema
     from likely.circuit import Circuit, Histogram
-    from likely.predictor import Column, Linear, Link
+    from likely.predictor import Column, LinearModel, Link
 
     schema = Schema((Continuous("a", 0, 10),))
-    form = Linear(Link("logistic"), (0, 1), (Column(0, 1.0, -5.0),), np.ones((1, 1)), np.zeros(1))
+    form = LinearModel(Link("logistic"), (0, 1), (Column(0, 1.0, -5.0),), np.ones((1, 1)), np.zeros(1))
     circuit = Circuit(schema.features, (Histogram(0, (0, 4, 7, 10), (0.15, 0.1, 0.1 / 3)),))
     return Problem(schema, np.array([3.0]), form, not_class(form, 0), Plausibility(circuit, math.log(0.05), approximate=True))
 
@@ -96,17 +96,17 @@ def test_the_papers_cases(name: str) -> None:
     problem = case_problem(name)
     wanted, found = search.solve(problem, LIMITS), mio.solve(problem, LIMITS)
     best = wanted.solutions[0].objective
-    assert found.bounds.proven - 1e-5 <= best <= found.bounds.found + 1e-5
+    assert found.bounds.lower - 1e-5 <= best <= found.bounds.upper + 1e-5
     if found.status == "optimal":
         agree(problem, LIMITS, found)
 
 
 def test_callback_ends_it() -> None:
-    seen: list[Moment] = []
+    seen: list[Progress] = []
     found = mio.solve(small(), callback=lambda moment: bool(seen.append(moment)))
     assert found.interrupted
     assert found.status == "feasible"  # the start, which is an answer
-    assert found.bounds.proven == -math.inf
+    assert found.bounds.lower == -math.inf
     assert len(seen) == 1
 
 
@@ -115,8 +115,8 @@ def test_one_side() -> None:
     problem = replace(small(), plausibility=replace(small().plausibility, approximate=False))  # type: ignore[type-var]
     under, over = mio.solve(problem, side="under"), mio.solve(problem, side="over")
     assert (under.status, over.status) == ("feasible", "optimal")
-    assert under.bounds.proven == -math.inf
-    assert under.bounds.found == pytest.approx(over.bounds.found, abs=1e-6)
+    assert under.bounds.lower == -math.inf
+    assert under.bounds.upper == pytest.approx(over.bounds.upper, abs=1e-6)
 
 
 def test_programme_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from likely.schema import (
     Immutable,
     Implies,
     Increasing,
-    Linear,
+    LinearConstraint,
     MaxChanges,
     Mixed,
     Range,
@@ -105,7 +105,7 @@ def holds(constraint: Constraint, schema: Schema, factual: Row, row: Row) -> boo
     if isinstance(constraint, MaxChanges):
         moved = [changed(f, cell(factual[f.name]), cell(row[f.name])) for f in schema.features]
         return sum(moved) <= constraint.count
-    if isinstance(constraint, Linear):
+    if isinstance(constraint, LinearConstraint):
         return _sum_holds(constraint, schema, row)
     if isinstance(constraint, AllowedValues) and constraint.unless is not None and met(constraint.unless):
         return True
@@ -133,7 +133,7 @@ def _one_feature(constraint: Any, schema: Schema, factual: Row, row: Row) -> boo
     return bool(new == old) or new in moves[old]
 
 
-def _sum_holds(constraint: Linear, schema: Schema, row: Row) -> bool | None:
+def _sum_holds(constraint: LinearConstraint, schema: Schema, row: Row) -> bool | None:
     total, size = Fraction(0), abs(Fraction(constraint.upper))
     for name, coefficient in constraint.coefficients:
         value = rank(schema[name], cell(row[name]))

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import optimize
 
 from likely.circuit import Leaf
-from likely.circuit.evaluate import max_log_likelihood
-from likely.predictor import Linear, TreeEnsemble
+from likely.circuit.queries.evaluate import max_log_likelihood
+from likely.predictor import LinearModel, TreeEnsemble
 from likely.problem import Alternative, Problem
 from likely.problem.domain import FeatureCells, problem_cells
 from likely.schema.rules import LinearRow
@@ -82,10 +82,10 @@ def log_likelihoods(problem: Problem, rows: np.ndarray, alternative: Alternative
     own = problem.plausibility
     if own is None:
         return np.zeros(len(rows))
-    with_class = own.circuit.target is not None and alternative.number is not None
-    encoded = own.circuit.encode(rows, problem.form.classes[alternative.number] if with_class else None)
+    with_class = own.circuit.target is not None and alternative.class_index is not None
+    encoded = own.circuit.encode(rows, problem.form.classes[alternative.class_index] if with_class else None)
     found = max_log_likelihood(own.circuit, encoded) if own.approximate else own.circuit.log_likelihood(encoded)
-    target = own.circuit.target.number(problem.form.classes[alternative.number]) if with_class else math.nan
+    target = own.circuit.target.number(problem.form.classes[alternative.class_index]) if with_class else math.nan
     return np.asarray(found - own.log_given(problem.factual, target))
 
 
@@ -111,7 +111,7 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
     """The rows that reach one alternative, with all that `Answers` tells of them."""
     alternative, own = problem.goal.alternatives[a], problem.plausibility
     scores = problem.form.score(rows)
-    room = (scores @ alternative.coefficients.T - alternative.least).min(axis=1)
+    room = (scores @ alternative.coefficients.T - alternative.lower).min(axis=1)
     slack = 0.0 if exact_scores(problem, rows) else ROUNDING * (1 + np.abs(scores).max(axis=1))
     sure, possible = room >= slack, room >= -slack
     if alternative.share is not None:
@@ -123,7 +123,7 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
     objectives = costs.copy()
     if own is not None:
         slack = ROUNDING * (1 + np.abs(np.nan_to_num(likelihoods, neginf=0.0))) if own.given else 0.0
-        sure, possible = sure & (likelihoods >= own.least + slack), possible & (likelihoods >= own.least - slack)
+        sure, possible = sure & (likelihoods >= own.lower + slack), possible & (likelihoods >= own.lower - slack)
         if own.weight > 0:
             objectives -= own.weight * likelihoods
     possible &= objectives < math.inf  # what is impossible is no answer where likelihood counts
@@ -223,7 +223,7 @@ def least_over_reals(problem: Problem) -> float:
     best = math.inf
     for alternative in problem.goal.alternatives:
         likelihoods, own = log_likelihoods(problem, rows, alternative), problem.plausibility
-        likely = np.ones(len(rows), dtype=bool) if own is None else likelihoods >= own.least
+        likely = np.ones(len(rows), dtype=bool) if own is None else likelihoods >= own.lower
         for place in np.flatnonzero(kept & likely):
             weight = 0.0 if own is None or own.weight == 0 else own.weight * likelihoods[place]
             if weight > -math.inf:
@@ -251,7 +251,7 @@ def _least_over_pieces(problem: Problem, alternative: Alternative, pieces: Seque
     for scores, sides in _patterns(problem.form, base, high - low, free):
         goal = alternative.coefficients @ scores
         rows = np.concatenate([matrix[:, free], -goal[:, 1:], -sides[:, 1:]])
-        ends = np.concatenate([upper, goal[:, 0] - alternative.least, sides[:, 0]])
+        ends = np.concatenate([upper, goal[:, 0] - alternative.lower, sides[:, 0]])
         best = min(best, _programme(slopes[0], rows, ends, bounds) + float(constant[0]))
     return best
 
@@ -277,7 +277,7 @@ def _patterns(form: Any, base: np.ndarray, width: np.ndarray, free: np.ndarray) 
     """For every pattern of active units: the scores, and what must be at least 0, as [constant, slopes]."""
     slopes, constant = _affine(form.inputs, base, width, free)
     inputs = np.concatenate([constant[:, None], slopes], axis=1)
-    layers = [(form.weights, form.bias)] if isinstance(form, Linear) else list(form.layers)
+    layers = [(form.weights, form.bias)] if isinstance(form, LinearModel) else list(form.layers)
     for active in itertools.product([False, True], repeat=sum(len(bias) for _, bias in layers[:-1])):
         left, values, sides = list(active), inputs, []
         for i, (weights, bias) in enumerate(layers):

@@ -1,4 +1,4 @@
-"""Inputs in the user's words: a list of encodings instead of a fitted transformer."""
+"""ModelInputs in the user's words: a list of encodings instead of a fitted transformer."""
 
 from __future__ import annotations
 

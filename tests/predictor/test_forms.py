@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.errors import PredictorError
-from likely.predictor import Column, Linear, Link, ReluNetwork, TreeEnsemble, form_from_dict
+from likely.predictor import Column, LinearModel, Link, ReluNetwork, TreeEnsemble, form_from_dict
 from likely.predictor.forms import NODE
 from likely.schema.values import code_number
 
@@ -26,9 +26,9 @@ ROWS = np.array([[1.0, 0.0, 2.5], [-2.0, 2.0, code_number(1)], [0.5, 1.0, code_n
 READS = np.array([[1.0, 0.5, 2.5, -0.1], [-5.0, 7.0, 4.0, 0.2], [0.0, -0.5, -3.0, -0.05]])
 
 
-def linear(outputs: int = 1, link: Link | None = None, classes=("no", "yes")) -> Linear:
+def linear(outputs: int = 1, link: Link | None = None, classes=("no", "yes")) -> LinearModel:
     random = np.random.default_rng(0)
-    return Linear(link or Link("logistic"), classes, COLUMNS, random.normal(size=(outputs, 4)), random.normal(size=outputs))
+    return LinearModel(link or Link("logistic"), classes, COLUMNS, random.normal(size=(outputs, 4)), random.normal(size=outputs))
 
 
 def network() -> ReluNetwork:
@@ -140,7 +140,7 @@ def test_equality_and_hash():
     assert linear() == linear()
     assert hash(linear()) == hash(linear())
     assert linear() != linear(classes=("yes", "no"))
-    assert linear() != Linear(linear().link, ("no", "yes"), COLUMNS, linear().weights, linear().bias + 1e-300 + 1e-9)
+    assert linear() != LinearModel(linear().link, ("no", "yes"), COLUMNS, linear().weights, linear().bias + 1e-300 + 1e-9)
     assert linear() != "linear"
 
 
@@ -153,7 +153,7 @@ def test_threads_do_not_matter(form):
 
 def test_parts_cannot_be_changed():
     weights = np.ones((1, 4))
-    form = Linear(Link("logistic"), (0, 1), COLUMNS, weights, np.zeros(1))
+    form = LinearModel(Link("logistic"), (0, 1), COLUMNS, weights, np.zeros(1))
     weights[:] = 7
     assert (form.weights == 1).all()
     for array in (form.weights, form.bias, trees().nodes, trees().values, network().layers[0][0]):
@@ -204,8 +204,8 @@ def test_classes():
 
 
 def test_layers():
-    def layer(weights, bias) -> Linear:
-        return Linear(Link("identity"), (), COLUMNS, weights, bias)
+    def layer(weights, bias) -> LinearModel:
+        return LinearModel(Link("identity"), (), COLUMNS, weights, bias)
 
     for weights, bias in ((np.ones((4, 1)), np.ones(1)), (np.ones(4), np.ones(1)), (np.ones((1, 4)), np.ones(2))):
         with pytest.raises(PredictorError, match="A layer must have weights outputs x 4 and one bias per output; got shapes"):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likely.errors import MissingExtraError, PredictorError, UnsupportedModelError
-from likely.predictor import Linear, Raw, ReluNetwork, one_hot_of, read
+from likely.predictor import LinearModel, Raw, ReluNetwork, one_hot_of, read
 from likely.predictor.reading import random_rows
 from likely.schema import Categorical, Continuous, Integer, Schema
 from tests.predictor.onnx_graphs import (
@@ -48,7 +48,7 @@ COLUMNS = np.array([0.5, -1.25, 2.0], dtype=np.float32)
 )
 def test_gemm(inputs, attributes, constants):
     graph = graph_of([node("Gemm", inputs, "y", **attributes)], ["y"], constants)
-    assert isinstance(same_scores(graph, link="identity"), Linear)
+    assert isinstance(same_scores(graph, link="identity"), LinearModel)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_steps_on_columns_and_on_layers(step, first):
         ["y"],
         {"c": COLUMNS, "W": W34, "b": B4, "W33": W34[:, :3]},
     )
-    assert isinstance(same_scores(graph, link="identity"), ReluNetwork if op == "Relu" else Linear)
+    assert isinstance(same_scores(graph, link="identity"), ReluNetwork if op == "Relu" else LinearModel)
 
 
 STEPS = {

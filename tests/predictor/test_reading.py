@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from likely.errors import PredictorError
-from likely.predictor import Linear, Link, Reader, read, register, registry
+from likely.predictor import LinearModel, Link, Reader, read, register, registry
 from likely.predictor.reading import feed, random_rows
 from likely.schema import Categorical, Continuous, Integer, Mixed, Schema
 from likely.schema.values import holds_dates, is_code
@@ -89,7 +89,7 @@ class Doubler:
 def doubler(factor: float = 2.0, score=lambda model, X: 2 * X["age"].to_numpy()) -> Reader:
     def read_doubler(model, inputs):
         columns = inputs.named(["age"], "Doubler").columns("Doubler")
-        return Linear(Link("identity"), (), columns, [[factor]], [0.0])
+        return LinearModel(Link("identity"), (), columns, [[factor]], [0.0])
 
     return Reader(read_doubler, score)
 

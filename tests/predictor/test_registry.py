@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from likely.errors import PredictorError, UnsupportedModelError
-from likely.predictor import Linear, Link, Reader, Step, read, register, register_transformer, registry
+from likely.predictor import LinearModel, Link, Reader, Step, read, register, register_transformer, registry
 from likely.predictor.reading import random_rows
 from likely.predictor.registry import reader_of, transformer_reader_of
 from tests.contracts.reader import mixed_schema, mixed_table
@@ -55,7 +55,7 @@ class Scorecard:
 def read_scorecard(model, inputs):
     by = type(model).__name__
     columns = inputs.named(list(model.points), by).columns(by)
-    return Linear(Link("logistic"), ("bad", "good"), columns, [list(model.points.values())], [model.start])
+    return LinearModel(Link("logistic"), ("bad", "good"), columns, [list(model.points.values())], [model.start])
 
 
 SCORECARD = Reader(read_scorecard, score=lambda model, X: model.decision(X))

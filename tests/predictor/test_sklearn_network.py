@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from likely.errors import PredictorError, UnsupportedModelError
-from likely.predictor import Linear, ReluNetwork, read
+from likely.predictor import LinearModel, ReluNetwork, read
 from likely.schema import Mixed, Schema
 from tests.contracts.reader import Case, ReaderContract, mixed_schema, mixed_table
 
@@ -71,7 +71,7 @@ class TestClassifiers(ReaderContract):
     def test_the_form_is_as_simple_as_can_be(self, case, form):
         model = case.model[-1]
         affine = model.activation == "identity" or len(model.coefs_) == 1
-        assert isinstance(form, Linear if affine else ReluNetwork)
+        assert isinstance(form, LinearModel if affine else ReluNetwork)
 
 
 class TestRegressors(ReaderContract):

@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 from likely.errors import PredictorError, UnsupportedModelError
-from likely.predictor import Inputs, TreeEnsemble, read
+from likely.predictor import ModelInputs, TreeEnsemble, read
 from likely.predictor.reading import inputs_of, random_rows
 from likely.predictor.tables import as_fitted
 from likely.schema import Categorical, Continuous, Integer, Mixed, Ordinal, Schema
@@ -45,7 +45,7 @@ def dense(made) -> np.ndarray:
     return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
 
 
-def wires_of(transformer, schema: Schema) -> Inputs:
+def wires_of(transformer, schema: Schema) -> ModelInputs:
     return inputs_of(None, schema, transformer)
 
 

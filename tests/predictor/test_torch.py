@@ -8,7 +8,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from likely.errors import PredictorError, UnsupportedModelError
-from likely.predictor import Indicator, Linear, Rank, Raw, ReluNetwork, Scaled, one_hot_of, read
+from likely.predictor import Indicator, LinearModel, Rank, Raw, ReluNetwork, Scaled, one_hot_of, read
 from likely.predictor.reading import feed, random_rows
 from likely.schema import Schema
 from tests.contracts.reader import Case, ReaderContract, mixed_schema, mixed_table
@@ -164,7 +164,7 @@ def test_parameters_of_every_precision_are_read_exactly(dtype):
 
 
 def test_a_network_without_relu_is_linear():
-    assert isinstance(read(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)), NUMBERS), Linear)
+    assert isinstance(read(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)), NUMBERS), LinearModel)
     assert isinstance(read(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)), NUMBERS), ReluNetwork)
 
 

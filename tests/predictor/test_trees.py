@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likely.errors import PredictorError
-from likely.predictor import Inputs, Link, Splits, Step, TreeEnsemble, Wire, tree_ensemble
+from likely.predictor import Link, ModelInputs, Splits, Step, TreeEnsemble, Wire, tree_ensemble
 from likely.schema import Categorical, Continuous, Mixed, Schema
 from likely.schema.values import code_number
 
@@ -52,7 +52,14 @@ def one_split_each(schema: Schema, wire: Wire, **splits: object) -> TreeEnsemble
     )
     classes = list(range(count))
     form = tree_ensemble(
-        Inputs(schema, (wire,)), made, classes, classes, link=Link("shares"), classes=classes, base=np.zeros(count), by="test"
+        ModelInputs(schema, (wire,)),
+        made,
+        classes,
+        classes,
+        link=Link("shares"),
+        classes=classes,
+        base=np.zeros(count),
+        by="test",
     )
     assert isinstance(form, TreeEnsemble)
     return form
@@ -162,4 +169,4 @@ def test_too_few_inputs_are_refused():
         right=np.array([2, 0, 0], dtype=np.int32), value=np.zeros((3, 1)), missing_left=np.zeros(3, dtype=bool),
     )  # fmt: skip
     with pytest.raises(PredictorError, match=r"A Booster must be given at least 4 inputs; got 1\. Hint: give encoder="):
-        tree_ensemble(Inputs.raw(schema), splits, [0], [0], link=Link("identity"), classes=(), base=[0.0], by="Booster")
+        tree_ensemble(ModelInputs.raw(schema), splits, [0], [0], link=Link("identity"), classes=(), base=[0.0], by="Booster")

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from likely.errors import PredictorError
-from likely.predictor import Column, Inputs, Step, Wire
+from likely.predictor import Column, ModelInputs, Step, Wire
 from likely.predictor.wires import FLOAT32, raw_wire
 from likely.schema import Binary, Categorical, Continuous, Integer, Mixed, Ordinal, Schema
 from likely.schema.values import LARGEST, code_number
@@ -154,7 +154,7 @@ def test_reading_every_kind_of_double():
     np.testing.assert_array_equal(places.read(np.array([1.0, 0.0, math.nan]), "the test"), [8.0, 7.0, math.nan])
     schema = Schema((Mixed("x", 0, 9, codes=(-9, None)), Binary("y")))
     rows = np.array([[1.5, 0.0], [code_number(0), 1.0]])
-    inputs = Inputs(schema, (Wire(1, "y", False, (7.0, 8.0)), mixed))
+    inputs = ModelInputs(schema, (Wire(1, "y", False, (7.0, 8.0)), mixed))
     np.testing.assert_array_equal(inputs.read(rows, "the test"), [[7.0, 3.0], [8.0, 10.0]])
 
 
@@ -203,7 +203,7 @@ def test_clipping_is_affine_where_nothing_is_clipped():
 
 
 def test_inputs_by_name_and_number():
-    inputs = Inputs.raw(Schema((Integer("a", 0, 1), Integer("b", 0, 1), Integer(3, 0, 1))))
+    inputs = ModelInputs.raw(Schema((Integer("a", 0, 1), Integer("b", 0, 1), Integer(3, 0, 1))))
     assert len(inputs) == 3
     assert [wire.name for wire in inputs.named([3, "a"], "MLP").wires] == [3, "a"]
     assert inputs.counted(3, "MLP") is inputs

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from likely.errors import MissingExtraError, PredictorError
-from likely.predictor import Linear, Link, Raw, TreeEnsemble, read
+from likely.predictor import LinearModel, Link, Raw, TreeEnsemble, read
 from likely.predictor.reading import feed, random_rows
 from likely.schema import Schema
 from likely.schema.features import Binary, Categorical, Continuous, Integer, Mixed
@@ -347,7 +347,7 @@ class TestLinear(ReaderContract):
         return linear_case(request.param)
 
     def test_form(self, form):
-        assert isinstance(form, Linear)
+        assert isinstance(form, LinearModel)
 
 
 class TestFiles:

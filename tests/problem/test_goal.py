@@ -8,17 +8,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from likely.errors import ProblemError
-from likely.predictor import Column, Linear, Link
+from likely.predictor import Column, LinearModel, Link
 from likely.problem import between, not_class, prediction, probability, to_class
 from tests.strategies import generators
 
 CLASSES = ("x", "y", "z")
 
 
-def form_of(kind: str, outputs: int = 1, classes: tuple[str, ...] = (), scale: float = 1.0) -> Linear:
+def form_of(kind: str, outputs: int = 1, classes: tuple[str, ...] = (), scale: float = 1.0) -> LinearModel:
     """A model whose scores are its features."""
     columns = tuple(Column(j, 1.0) for j in range(outputs))
-    return Linear(Link(kind, scale), classes, columns, np.eye(outputs), np.zeros(outputs))
+    return LinearModel(Link(kind, scale), classes, columns, np.eye(outputs), np.zeros(outputs))
 
 
 FORMS = [
@@ -30,7 +30,7 @@ FORMS = [
 ]
 
 
-def scores_of(form: Linear, rng: np.random.Generator, count: int = 200) -> np.ndarray:
+def scores_of(form: LinearModel, rng: np.random.Generator, count: int = 200) -> np.ndarray:
     if form.link.kind == "shares":
         return rng.dirichlet(np.ones(form.outputs), count)
     return rng.normal(scale=rng.choice([0.3, 1.0, 5.0, 200.0]), size=(count, form.outputs))
@@ -38,7 +38,7 @@ def scores_of(form: Linear, rng: np.random.Generator, count: int = 200) -> np.nd
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form.link.kind}-{form.outputs}-{form.link.scale}")
 @given(rng=generators(), one=st.sampled_from([0.0, 0.1, 0.5, 0.8, 1.0]), other=st.floats(0, 1))
-def test_probability_says_what_the_model_says(form: Linear, rng: np.random.Generator, one: float, other: float) -> None:
+def test_probability_says_what_the_model_says(form: LinearModel, rng: np.random.Generator, one: float, other: float) -> None:
     low, high = sorted((one, other))
     assume((low, high) != (0, 1))
     scores = scores_of(form, rng)
@@ -50,8 +50,8 @@ def test_probability_says_what_the_model_says(form: Linear, rng: np.random.Gener
     assert met[inside].all()
     assert not met[outside].any()
     for alternative in goal.alternatives:
-        if alternative.number is not None:
-            assert (form.link.decide(scores[alternative.met(scores)]) == alternative.number).all()
+        if alternative.class_index is not None:
+            assert (form.link.decide(scores[alternative.met(scores)]) == alternative.class_index).all()
 
 
 def test_what_the_goals_say() -> None:

@@ -51,11 +51,11 @@ def test_plausibility_is_numbers(least: float, weight: float) -> None:
 
 
 def test_limits_are_sensible() -> None:
-    for wrong in ({"seconds": 0}, {"boxes": 0}, {"solutions": 0}):
+    for wrong in ({"seconds": 0}, {"nodes": 0}, {"solutions": 0}):
         with pytest.raises(ProblemError, match="Limits must be positive"):
             Limits(**wrong)  # type: ignore[arg-type]
-    for wrong in ({"absolute_gap": -1.0}, {"relative_gap": math.nan}, {"within": -0.1}):
-        with pytest.raises(ProblemError, match="Gaps and `within` must not be negative"):
+    for wrong in ({"absolute_gap": -1.0}, {"relative_gap": math.nan}, {"pool_gap": -0.1}):
+        with pytest.raises(ProblemError, match="Gaps and `pool_gap` must not be negative"):
             Limits(**wrong)
 
 

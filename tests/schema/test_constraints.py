@@ -30,23 +30,17 @@ from likely.schema import (
     Implies,
     Increasing,
     Integer,
-    Linear,
+    LinearConstraint,
     MaxChanges,
     Mixed,
     Ordinal,
     Range,
     Schema,
-    at_least,
-    at_most,
-    changes,
-    decreases,
-    equals,
-    increases,
-    was,
 )
 from likely.schema.conditions import condition_from_dict
 from likely.schema.constraints import RULES, constraint_from_dict
 from likely.schema.rules import AtMost, Clause, LinearRow, all_satisfied
+from likely.when import at_least, at_most, changes, decreases, equals, increases, was
 from tests import strategies
 from tests.oracles import constraints as oracle
 
@@ -165,8 +159,8 @@ def test_codes_are_neither_above_nor_below() -> None:
         assert Decreasing("m").holds(old, new, schema)
         assert not Immutable("m").holds(old, new, schema)
     assert Range("m", 7, 9).holds(number, code, schema)
-    assert Linear({"m": 1, "n": 1}, -100).holds(number, code, schema)
-    assert not Linear({"m": 1, "n": 1}, -100).holds(code, number, schema)
+    assert LinearConstraint({"m": 1, "n": 1}, -100).holds(number, code, schema)
+    assert not LinearConstraint({"m": 1, "n": 1}, -100).holds(code, number, schema)
     assert not Implies(changes("m"), at_least("m", 0)).holds(number, code, schema)
 
 
@@ -186,7 +180,7 @@ def test_transitions_of_a_status() -> None:
 
 def test_a_sum_that_is_equal_but_for_rounding_is_kept() -> None:
     schema = Schema((Continuous("a", 0, 1), Continuous("b", 0, 1), Continuous("c", 0, 1)))
-    rule = Linear({"a": 1, "b": 1, "c": -1}, 0)
+    rule = LinearConstraint({"a": 1, "b": 1, "c": -1}, 0)
     assert 0.1 + 0.2 > 0.3
     assert rule.holds({"a": 0, "b": 0, "c": 0}, {"a": 0.1, "b": 0.2, "c": 0.3}, schema)
     assert not rule.holds({"a": 0, "b": 0, "c": 0}, {"a": 0.1, "b": 0.2, "c": 0.2999}, schema)
@@ -195,7 +189,7 @@ def test_a_sum_that_is_equal_but_for_rounding_is_kept() -> None:
 def test_what_the_engines_see() -> None:
     schema = Schema((Integer("a", 0, 9), Integer("b", 0, 9)))
     factual = np.array([5.0, 5.0])
-    for rule, kind in ((Immutable("a"), Clause), (Linear.ordered("a", "b"), LinearRow), (MaxChanges(1), AtMost)):
+    for rule, kind in ((Immutable("a"), Clause), (LinearConstraint.ordered("a", "b"), LinearRow), (MaxChanges(1), AtMost)):
         assert [type(found) for found in rule.compile(schema, factual)] == [kind]
     assert len(Implies(changes("a"), (increases("b"), at_most("b", 7))).compile(schema, factual)) == 2
 
@@ -230,14 +224,14 @@ SENTENCES: list[tuple[Constraint, str]] = [
         Forbid(~equals("a", None), ~at_least("b", 2), ~at_most("c", 3)),
         "it may not be that 'a' is not missing and 'b' is below 2 and 'c' is above 3",
     ),
-    (Linear({"rent": 12, "income": -1}, 0), "12 'rent' <= 'income'"),
-    (Linear.ordered("a", "b"), "'a' <= 'b'"),
-    (Linear({"a": 1, "b": -2.5}, 3), "'a' <= 2.5 'b' + 3"),
-    (Linear({"a": 1, "b": -1}, -3), "'a' + 3 <= 'b'"),
-    (Linear({"a": -1}, -18), "18 <= 'a'"),
-    (Linear({"a": -1}, 18), "0 <= 'a' + 18"),
-    (Linear({"a": 1, "b": 2}, 0), "'a' + 2 'b' <= 0"),
-    (Linear({"a": 0}, 0), "0 <= 0"),
+    (LinearConstraint({"rent": 12, "income": -1}, 0), "12 'rent' <= 'income'"),
+    (LinearConstraint.ordered("a", "b"), "'a' <= 'b'"),
+    (LinearConstraint({"a": 1, "b": -2.5}, 3), "'a' <= 2.5 'b' + 3"),
+    (LinearConstraint({"a": 1, "b": -1}, -3), "'a' + 3 <= 'b'"),
+    (LinearConstraint({"a": -1}, -18), "18 <= 'a'"),
+    (LinearConstraint({"a": -1}, 18), "0 <= 'a' + 18"),
+    (LinearConstraint({"a": 1, "b": 2}, 0), "'a' + 2 'b' <= 0"),
+    (LinearConstraint({"a": 0}, 0), "0 <= 0"),
     (MaxChanges(1), "at most 1 feature may change"),
     (MaxChanges(3), "at most 3 features may change"),
     (Immutable(7), "'7' may not change"),
@@ -281,7 +275,7 @@ def test_numpy_s_own_types_reach_no_file() -> None:
         AllowedValues(np.str_("a"), np.array(["x"])),  # type: ignore[arg-type]
         AllowedValues("a", pd.Series(["x"])),  # type: ignore[arg-type]
         AllowedValues(np.int64(1), transitions={np.str_("x"): np.array(["y"])}),  # type: ignore[arg-type]
-        Linear({np.str_("a"): np.float64(1)}, np.float32(2)),  # type: ignore[arg-type]
+        LinearConstraint({np.str_("a"): np.float64(1)}, np.float32(2)),  # type: ignore[arg-type]
         MaxChanges(np.int64(2)),  # type: ignore[arg-type]
         Forbid(equals(np.str_("a"), np.float64(2)), changes(np.int64(1))),  # type: ignore[arg-type]
     ]
@@ -370,28 +364,32 @@ def test_one_condition_needs_no_list_in_a_file() -> None:
         (Forbid, r"The condition of a rule 'forbid' must be one or more conditions; got \(\)", None),
         (lambda: Forbid([increases("a")]), r"The condition of a rule 'forbid' must be one or more conditions; got \(\[", None),
         (
-            lambda: Linear({}, 0),
+            lambda: LinearConstraint({}, 0),
             r"A linear rule must name each of its features once; got \[\]\. Hint: add up their coefficients\.",
             None,
         ),
-        (lambda: Linear([("a", 1), ("a", 2)], 0), r"A linear rule must name each of its features once; got \['a', 'a'\]", None),
         (
-            lambda: Linear({"a": math.inf}, 0),
+            lambda: LinearConstraint([("a", 1), ("a", 2)], 0),
+            r"A linear rule must name each of its features once; got \['a', 'a'\]",
+            None,
+        ),
+        (
+            lambda: LinearConstraint({"a": math.inf}, 0),
             r"A linear rule must have finite numbers; got \{'a': inf\}, 0\.0\. Hint: drop the infinite one\.",
             None,
         ),
-        (lambda: Linear({"a": 1}, math.nan), r"A linear rule must have finite numbers; got \{'a': 1\}, nan", None),
+        (lambda: LinearConstraint({"a": 1}, math.nan), r"A linear rule must have finite numbers; got \{'a': 1\}, nan", None),
         (
-            lambda: Linear({"a": "x"}, 0),
-            r"A linear rule must have a number per feature and an upper end; got \{'a': 'x'\}, 0\. Hint: write Linear\(",
+            lambda: LinearConstraint({"a": "x"}, 0),
+            r"A linear rule must have a number per feature and an upper end; got \{'a': 'x'\}, 0\. Hint: write Lin",
             None,
         ),
         (
-            lambda: Linear({"a": 1}, None),
+            lambda: LinearConstraint({"a": 1}, None),
             r"A linear rule must have a number per feature and an upper end; got \{'a': 1\}, None",
             None,
         ),
-        (lambda: Linear(5, 0), r"A linear rule must have a number per feature and an upper end; got 5, 0", None),
+        (lambda: LinearConstraint(5, 0), r"A linear rule must have a number per feature and an upper end; got 5, 0", None),
         (
             lambda: MaxChanges(0),
             r"MaxChanges must be a whole number of at least 1; got 0\. Hint: give how many may change\.",
@@ -424,7 +422,7 @@ FEATURES: tuple[Feature, ...] = (
             r"A feature must be in the schema; got 'shoe'\. Hint: the schema has 'x', 'day', 'rank', 'job', 'm'\.",
             "shoe",
         ),
-        (Linear({"x": 1, "shoe": 1}, 0), r"A feature must be in the schema; got 'shoe'", "shoe"),
+        (LinearConstraint({"x": 1, "shoe": 1}, 0), r"A feature must be in the schema; got 'shoe'", "shoe"),
         (Forbid(changes("x"), changes("shoe")), r"A feature must be in the schema; got 'shoe'", "shoe"),
         (AllowedValues("x", [1], unless=changes("shoe")), r"A feature must be in the schema; got 'shoe'", "shoe"),
         (
@@ -470,7 +468,7 @@ FEATURES: tuple[Feature, ...] = (
             "rank",
         ),
         (
-            Linear({"rank": 1}, 0),
+            LinearConstraint({"rank": 1}, 0),
             r"Rule ''rank' <= 0' must be over numeric features; got 'rank', ordinal\. Hint: use Implies or Forbid\.",
             "rank",
         ),

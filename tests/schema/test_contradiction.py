@@ -24,20 +24,15 @@ from likely.schema import (
     Implies,
     Increasing,
     Integer,
-    Linear,
+    LinearConstraint,
     MaxChanges,
     Mixed,
     Ordinal,
     Range,
     Schema,
-    at_least,
-    at_most,
-    changes,
-    equals,
-    increases,
-    was,
 )
 from likely.schema.rules import all_satisfied
+from likely.when import at_least, at_most, changes, equals, increases, was
 from tests import strategies
 
 FEATURES: tuple[Feature, ...] = (
@@ -82,21 +77,25 @@ CONTRADICTIONS: list[tuple[list[Constraint], list[str], str]] = [
         ["'owner' must be one of True", "then 'job' is 'pilot'", "then 'school' is 'high'", "'school' must be at most 'middle'"],
         "school",
     ),
-    ([Linear({"income": 1}, -1)], ["'income' + 1 <= 0"], "income"),
+    ([LinearConstraint({"income": 1}, -1)], ["'income' + 1 <= 0"], "income"),
     (
-        [Linear({"income": 1, "rent": 1}, 2000), Linear({"income": -1, "rent": -1}, -2001)],
+        [LinearConstraint({"income": 1, "rent": 1}, 2000), LinearConstraint({"income": -1, "rent": -1}, -2001)],
         ["2001 <= 'income' + 'rent'"],
         "income",
     ),
     (
-        [Linear({"rent": 12, "income": -1}, 0), Range("rent", lower=100)],
+        [LinearConstraint({"rent": 12, "income": -1}, 0), Range("rent", lower=100)],
         ["12 'rent' <= 'income'", "'rent' must be at least 100"],
         "rent",
     ),
-    ([Linear.ordered("income", "rent"), Range("income", 500), Range("rent", upper=499)], ["'income' <= 'rent'"], "income"),
-    ([Linear({"age": 2}, 37), Range("age", lower=18.5)], ["2 'age' <= 37"], "age"),
-    ([Linear({"age": 0}, -1)], ["1 <= 0"], "age"),
-    ([AllowedValues("late", [3]), Linear({"late": 1}, 2)], ["'late' must be one of 3", "'late' <= 2"], "late"),
+    (
+        [LinearConstraint.ordered("income", "rent"), Range("income", 500), Range("rent", upper=499)],
+        ["'income' <= 'rent'"],
+        "income",
+    ),
+    ([LinearConstraint({"age": 2}, 37), Range("age", lower=18.5)], ["2 'age' <= 37"], "age"),
+    ([LinearConstraint({"age": 0}, -1)], ["1 <= 0"], "age"),
+    ([AllowedValues("late", [3]), LinearConstraint({"late": 1}, 2)], ["'late' must be one of 3", "'late' <= 2"], "late"),
 ]
 
 
@@ -118,7 +117,7 @@ def test_contradictions_are_found_and_named(rules: list[Constraint], named: list
 
 
 def test_only_the_rules_at_fault_are_named() -> None:
-    rules = (Range("income", 1, 2), Linear({"rent": 1}, 600), Range("age", lower=50), Range("age", upper=40))
+    rules = (Range("income", 1, 2), LinearConstraint({"rent": 1}, 600), Range("age", lower=50), Range("age", upper=40))
     with pytest.raises(
         ContradictionError,
         match=r"domains: 'age': 18 to 99\); got \"'age' must be at least 50\" and \"'age' must be at most 40\"\. Hint",
@@ -131,18 +130,18 @@ CONSISTENT: list[list[Constraint]] = [
     [Range("age", 18, 18)],
     [Range("age", -1000, 1000)],
     [Range("late", 100, 200)],  # its code is left
-    [Linear({"late": 1}, -5)],  # so here
-    [Linear({"late": 1, "age": 1}, -100)],
-    [AllowedValues("late", [-9]), Linear({"late": 1}, -100)],
+    [LinearConstraint({"late": 1}, -5)],  # so here
+    [LinearConstraint({"late": 1, "age": 1}, -100)],
+    [AllowedValues("late", [-9]), LinearConstraint({"late": 1}, -100)],
     [AllowedValues("job", [], unless=equals("owner", True))],
     [AllowedValues("job", transitions={"clerk": []})],
     [Forbid(changes("age")), Forbid(~changes("age"))],  # nobody could keep both, but that takes a factual to see
     [Forbid(was("job", "clerk")), Forbid(~was("job", "clerk"))],
     [Implies(at_most("age", 30), at_least("age", 40))],
     [Implies(increases("age"), increases("income"))],
-    [Linear({"income": 1, "rent": -1}, 0), Linear({"income": -1, "rent": 1}, 0)],
-    [Linear({"income": 1e300, "rent": -1e300}, 1e308)],
-    [Linear({"income": 1e-300}, 0)],
+    [LinearConstraint({"income": 1, "rent": -1}, 0), LinearConstraint({"income": -1, "rent": 1}, 0)],
+    [LinearConstraint({"income": 1e300, "rent": -1e300}, 1e308)],
+    [LinearConstraint({"income": 1e-300}, 0)],
 ]
 
 
@@ -179,5 +178,5 @@ def test_rounding_makes_no_contradiction(size: float) -> None:
     """A row that keeps the rules but for rounding is a row."""
     schema = Schema((Continuous("a", 0, 2 * size), Continuous("b", 0, size)))
     row = np.array([[size * (1 + 1.5e-9), size]])
-    rules = (Linear.ordered("a", "b"), Range("a", lower=float(row[0, 0])))
+    rules = (LinearConstraint.ordered("a", "b"), Range("a", lower=float(row[0, 0])))
     assert Schema(schema.features, rules).keeps(np.full(2, math.nan), row)[0]

@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from likely.errors import SchemaError
-from likely.schema import Binary, Categorical, Continuous, Immutable, Implies, Integer, Mixed, Ordinal, Range, Schema, increases
+from likely.schema import Binary, Categorical, Continuous, Immutable, Implies, Integer, Mixed, Ordinal, Range, Schema
 from likely.schema.files import read_table
+from likely.when import increases
 from tests import strategies
 from tests.oracles.constraints import cell
 

@@ -14,20 +14,9 @@ import pytest
 from hypothesis import given
 
 from likely.errors import LikelyWarning, SchemaError
-from likely.schema import (
-    Binary,
-    Categorical,
-    Continuous,
-    Feature,
-    Increasing,
-    Integer,
-    MaxChanges,
-    Mixed,
-    Ordinal,
-    Schema,
-    increases,
-)
+from likely.schema import Binary, Categorical, Continuous, Feature, Increasing, Integer, MaxChanges, Mixed, Ordinal, Schema
 from likely.schema.constraints import Decreasing, Immutable, Implies
+from likely.when import increases
 from tests import strategies
 
 DAY = datetime.date(2026, 1, 31)

@@ -28,9 +28,9 @@ from likely.schema import (
     Ordinal,
     Range,
     Schema,
-    increases,
 )
 from likely.schema.costs import MoveCost
+from likely.when import increases
 from tests import strategies
 
 SCHEMA = Schema(

@@ -25,14 +25,12 @@ from likely.schema import (
     Implies,
     Increasing,
     Integer,
-    Linear,
+    LinearConstraint,
     Mixed,
     Range,
     Schema,
-    at_least,
-    equals,
-    increases,
 )
+from likely.when import at_least, equals, increases
 from tests import strategies
 from tests.oracles import constraints as oracle
 
@@ -131,7 +129,7 @@ def test_only_row_wise_rules_are_counted() -> None:
             Increasing("b"),
             Implies(increases("a"), increases("b")),
             Range("a", lower=5),
-            Linear.ordered("a", "b"),
+            LinearConstraint.ordered("a", "b"),
             AllowedValues("c", ["x"]),
             AllowedValues("c", transitions={"x": []}),
             Implies(equals("c", "y"), at_least("a", 8)),
@@ -150,7 +148,9 @@ def test_only_row_wise_rules_are_counted() -> None:
 
 
 def test_a_rule_is_counted_where_what_it_names_is_known() -> None:
-    schema = Schema((Integer("a", 0, 9), Integer("b", 0, 9), Integer("c", 0, 9)), (Linear.ordered("a", "b"), Range("c", lower=5)))
+    schema = Schema(
+        (Integer("a", 0, 9), Integer("b", 0, 9), Integer("c", 0, 9)), (LinearConstraint.ordered("a", "b"), Range("c", lower=5))
+    )
     table = pd.DataFrame({"a": [5.0, None, 5.0], "b": [1, 1, 1]})
     report = schema.validate(table)
     assert [(rule.rule, count) for rule, count in report.broken] == [("linear", 2)]

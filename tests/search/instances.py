@@ -44,7 +44,7 @@ def _goal(form: Form, scores: np.ndarray, rng: np.random.Generator) -> Goal:
     bare = make(form, form.classes[rng.integers(len(form.classes))], margin=0.0)
     room = np.max([(scores @ own.coefficients.T).min(axis=1) for own in bare.alternatives], axis=0)
     margin = max(SCORE_MARGIN, float(np.quantile(room, share, method="nearest")))
-    return Goal(tuple(replace(own, least=own.least + margin) for own in bare.alternatives), bare.sentence)
+    return Goal(tuple(replace(own, lower=own.lower + margin) for own in bare.alternatives), bare.sentence)
 
 
 def _plausibility(
@@ -60,4 +60,4 @@ def _plausibility(
     if reached and rng.random() < 0.8:
         share = rng.choice([0.0, 0.5, 0.8, 0.95, 1.0])
         least = float(np.quantile(np.concatenate(reached), share, method="nearest"))
-    return replace(own, least=least, weight=float(rng.choice([0.0, 0.0, 0.05, 1.0, 20.0])))
+    return replace(own, lower=least, weight=float(rng.choice([0.0, 0.0, 0.05, 1.0, 20.0])))

@@ -22,7 +22,7 @@ def judge(problem: Problem, result: Result, answers: Answers, limits: Limits = L
     if result.status == "infeasible":
         assert result.solutions == ()
         assert answers.best == math.inf, f"there is an answer: {answers.rows[answers.sure][0]}"
-        assert result.bounds.found == result.bounds.proven == math.inf
+        assert result.bounds.upper == result.bounds.lower == math.inf
         return
     for solution in result.solutions:
         check_solution(problem, solution)
@@ -31,8 +31,8 @@ def judge(problem: Problem, result: Result, answers: Answers, limits: Limits = L
     assert answers.least - rounding(best) <= best <= answers.best + gap + rounding(best)
     if limits.solutions == 1:
         assert len(result.solutions) == 1
-        assert result.bounds.found == best
-        assert result.bounds.proven <= answers.best + rounding(best)
+        assert result.bounds.upper == best
+        assert result.bounds.lower <= answers.best + rounding(best)
         assert result.bounds.gap <= gap + rounding(best)
 
 
@@ -51,12 +51,16 @@ def check_solution(problem: Problem, solution: Solution) -> None:
     for constraint in problem.schema.constraints:
         assert rules.holds(constraint, problem.schema, factual, row) in (True, None), str(constraint)
     found = answers_of(problem, solution.row[None])
-    numbers = [problem.goal.alternatives[a].number for a in found.alternative]
-    assert solution.number in numbers, "the row is no answer"
-    place = numbers.index(solution.number)
+    numbers = [problem.goal.alternatives[a].class_index for a in found.alternative]
+    assert solution.class_index in numbers, "the row is no answer"
+    place = numbers.index(solution.class_index)
     assert solution.cost == pytest.approx(found.cost[place], rel=ROUNDING, abs=ROUNDING)
     assert solution.objective == pytest.approx(found.objective[place], rel=ROUNDING, abs=ROUNDING)
     if problem.plausibility is not None:
         assert solution.log_likelihood == pytest.approx(found.log_likelihood[place], rel=ROUNDING, abs=ROUNDING)
-    if solution.number is not None and found.sure[place] and problem.goal.alternatives[found.alternative[place]].least.min() > 0:
-        assert problem.form.predict(solution.row[None])[0] == problem.form.classes[solution.number]
+    if (
+        solution.class_index is not None
+        and found.sure[place]
+        and problem.goal.alternatives[found.alternative[place]].lower.min() > 0
+    ):
+        assert problem.form.predict(solution.row[None])[0] == problem.form.classes[solution.class_index]

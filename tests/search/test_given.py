@@ -8,8 +8,8 @@ import pytest
 import likely
 from likely.circuit import conditional
 from likely.errors import ProblemError
-from likely.problem import Plausibility, Problem, not_class, to_class
-from likely.search import likeliest, solve, why
+from likely.problem import Plausibility, Problem, likeliest, not_class, to_class, why
+from likely.search import solve
 from tests.search.test_solve import all_rows, circuit_of, network_of, schema_of
 
 
@@ -44,7 +44,7 @@ def test_of_a_class_that_never_occurs_nothing_is_likely() -> None:
     circuit = likely.circuit.Circuit(
         schema.features, (*leaves, never, likely.circuit.Product((0, 1, 2, 3))), likely.Binary("y", ("no", "yes")), floor=0.0
     )
-    own = Plausibility(circuit, least=-1e9, given=("y",))
+    own = Plausibility(circuit, lower=-1e9, given=("y",))
     rows = all_rows()
     refused = rows[form.predict(rows) == "no"][0]
     assert solve(Problem(schema, refused, form, not_class(form, "no"), own)).status == "infeasible"
@@ -64,6 +64,6 @@ def test_why_with_what_is_given() -> None:
     circuit = circuit_of(rng, schema)
     factual = all_rows()[0]
     label = "no" if form.predict(factual[None])[0] == "yes" else "yes"
-    problem = Problem(schema, factual, form, to_class(form, label), Plausibility(circuit, least=5.0, given=("c",)))
-    (reason,) = why(problem).reasons
-    assert reason.reachable == likeliest(problem)
+    problem = Problem(schema, factual, form, to_class(form, label), Plausibility(circuit, lower=5.0, given=("c",)))
+    (reason,) = why(problem, solve).reasons
+    assert reason.reachable == likeliest(problem, solve)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.predictor import Column, Link, ReluNetwork
-from likely.problem import Limits, Moment, Plausibility, Problem, Result, to_class
+from likely.problem import Limits, Plausibility, Problem, Progress, Result, to_class
 from likely.schema import Integer, Schema
 from likely.schema.costs import MoveCost
 from likely.search import solve
@@ -30,27 +30,27 @@ from tests.strategies import generators, hard_problems, problems, some_mixture
 def judge_early(problem: Problem, result: Result, answers: Answers) -> None:
     """What a search for one answer says at any time: proven <= optimum <= found."""
     bounds = result.bounds
-    assert bounds.proven <= answers.best + rounding(answers.best)
-    assert bounds.found >= answers.least - rounding(bounds.found)
+    assert bounds.lower <= answers.best + rounding(answers.best)
+    assert bounds.upper >= answers.least - rounding(bounds.upper)
     assert result.status in ("feasible", "unknown")
     assert len(result.solutions) == (result.status == "feasible")
     for solution in result.solutions:
         check_solution(problem, solution)
-        assert bounds.found == solution.objective
+        assert bounds.upper == solution.objective
     if result.status == "unknown":
-        assert bounds.found == math.inf
+        assert bounds.upper == math.inf
 
 
 @given(hard_problems(rows=3000), generators(), st.integers(1, 20))
-def test_limit_of_boxes(problem: Problem, rng: np.random.Generator, boxes: int) -> None:
-    limits = replace(LIMITS, boxes=boxes)
+def test_limit_of_boxes(problem: Problem, rng: np.random.Generator, nodes: int) -> None:
+    limits = replace(LIMITS, nodes=nodes)
     for asked in variants(problem, rng, 4):
         result, answers = solve(asked, limits), answers_of(asked)
-        assert result.statistics.boxes <= boxes
+        assert result.statistics.nodes <= nodes
         if result.status in ("optimal", "infeasible"):
             judge(asked, result, answers)
         else:
-            assert result.statistics.boxes == boxes
+            assert result.statistics.nodes == nodes
             judge_early(asked, result, answers)
 
 
@@ -59,7 +59,7 @@ def test_limit_of_boxes_with_several_answers(
     problem: Problem, rng: np.random.Generator, solutions: int, other_features: bool
 ) -> None:
     """Nothing that is not in the list is below what is proven; and the list has no answer twice."""
-    limits = replace(LIMITS, boxes=int(rng.integers(1, 10)), solutions=solutions, other_features=other_features)
+    limits = replace(LIMITS, nodes=int(rng.integers(1, 10)), solutions=solutions, other_features=other_features)
     for asked in variants(problem, rng, 3):
         result, answers = solve(asked, limits), answers_of(asked)
         for solution in result.solutions:
@@ -68,7 +68,7 @@ def test_limit_of_boxes_with_several_answers(
         if result.status == "feasible" and not other_features:
             best = [solution.objective for solution in result.solutions]
             assert best == sorted(best)
-            assert result.bounds.proven <= answers.best + rounding(answers.best) or best[0] <= answers.best + 1e-6
+            assert result.bounds.lower <= answers.best + rounding(answers.best) or best[0] <= answers.best + 1e-6
 
 
 @given(problems(rows=600), generators())
@@ -76,7 +76,7 @@ def test_limit_of_time(problem: Problem, rng: np.random.Generator) -> None:
     """However short it is, what is said holds."""
     for asked in variants(problem, rng, 4):
         result = solve(asked, Limits(seconds=1e-9))
-        assert result.statistics.boxes <= 1
+        assert result.statistics.nodes <= 1
         (judge if result.status in ("optimal", "infeasible") else judge_early)(asked, result, answers_of(asked))
 
 
@@ -89,8 +89,8 @@ def test_a_known_answer_is_never_lost(problem: Problem, rng: np.random.Generator
         rows = answers.rows[answers.sure]
         known = rows[[rng.integers(len(rows))]]
         value = answers.objective[answers.sure & (answers.rows == known).all(axis=1)].min()
-        result = solve(asked, replace(LIMITS, boxes=1), starts=known)
-        assert result.bounds.found <= value + rounding(value)
+        result = solve(asked, replace(LIMITS, nodes=1), starts=known)
+        assert result.bounds.upper <= value + rounding(value)
         judge(asked, solve(asked, LIMITS, starts=known), answers)
 
 
@@ -124,7 +124,7 @@ def long_problem() -> Problem:
 
 
 def ended_early(result: Result) -> bool:
-    return result.status in ("feasible", "unknown") and result.bounds.proven <= result.bounds.found
+    return result.status in ("feasible", "unknown") and result.bounds.lower <= result.bounds.upper
 
 
 def test_long_searches_end_in_time() -> None:
@@ -135,9 +135,9 @@ def test_long_searches_end_in_time() -> None:
 
 
 def test_trace_and_callback_tell_the_same_story() -> None:
-    told: list[Moment] = []
+    told: list[Progress] = []
 
-    def listen(moment: Moment) -> bool:
+    def listen(moment: Progress) -> bool:
         told.append(moment)
         return len(told) < 4
 
@@ -147,19 +147,19 @@ def test_trace_and_callback_tell_the_same_story() -> None:
     assert len(told) == 4
     trace = result.statistics.trace
     assert trace[:4] == tuple(told)
-    assert (trace[-1].found, trace[-1].proven) == (result.bounds.found, result.bounds.proven)
+    assert (trace[-1].upper, trace[-1].lower) == (result.bounds.upper, result.bounds.lower)
     for before, after in pairwise(trace):
         assert before.seconds <= after.seconds
-        assert before.boxes <= after.boxes
-        assert before.found >= after.found
-        assert before.proven <= after.proven + rounding(after.proven)
+        assert before.nodes <= after.nodes
+        assert before.upper >= after.upper
+        assert before.lower <= after.lower + rounding(after.lower)
 
 
 def test_an_error_of_the_callback_is_raised() -> None:
-    def fail(moment: Moment) -> bool:
-        raise RuntimeError(f"after {moment.boxes} boxes")
+    def fail(moment: Progress) -> bool:
+        raise RuntimeError(f"after {moment.nodes} nodes")
 
-    with pytest.raises(RuntimeError, match=r"after \d+ boxes"):
+    with pytest.raises(RuntimeError, match=r"after \d+ nodes"):
         solve(long_problem(), Limits(seconds=60), callback=fail)
 
 
@@ -190,8 +190,8 @@ def test_ctrl_c_from_outside() -> None:
 def test_ctrl_c_while_the_callback_runs(pressed: Callable[[], None]) -> None:
     calls = []
 
-    def listen(moment: Moment) -> bool:
-        calls.append(moment.boxes)
+    def listen(moment: Progress) -> bool:
+        calls.append(moment.nodes)
         if len(calls) == 3:
             pressed()
         return True
@@ -200,7 +200,7 @@ def test_ctrl_c_while_the_callback_runs(pressed: Callable[[], None]) -> None:
     assert result.interrupted
     assert ended_early(result)
     assert len(calls) == 3
-    assert result.statistics.boxes == calls[-1], "it ends there and then"
+    assert result.statistics.nodes == calls[-1], "it ends there and then"
 
 
 def _in_a_thread(work: Callable[[], None]) -> None:
@@ -214,8 +214,8 @@ def _in_a_thread(work: Callable[[], None]) -> None:
 
 def essence(result: Result) -> tuple[object, ...]:
     """All but the time."""
-    rows = tuple((tuple(own.row), own.objective, own.cost, own.log_likelihood, own.number) for own in result.solutions)
-    return result.status, rows, result.bounds, result.statistics.boxes, result.statistics.tested
+    rows = tuple((tuple(own.row), own.objective, own.cost, own.log_likelihood, own.class_index) for own in result.solutions)
+    return result.status, rows, result.bounds, result.statistics.nodes, result.statistics.tested
 
 
 @given(hard_problems(rows=2000), generators(), st.sampled_from([1, 3]))
@@ -229,7 +229,7 @@ def test_same_answer_every_time_and_in_threads(problem: Problem, rng: np.random.
 
 
 def test_long_searches_run_side_by_side() -> None:
-    limits = Limits(seconds=60, boxes=300)
+    limits = Limits(seconds=60, nodes=300)
     once = essence(solve(long_problem(), limits))
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(lambda _: essence(solve(long_problem(), limits)), range(4))) == {once}

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import likely
-from likely.predictor import Column, Link
-from likely.predictor import Linear as LinearForm
+from likely.predictor import Column, LinearModel, Link
 from likely.problem import Limits, Problem, between
 from likely.schema.costs import MoveCost
 from likely.search import solve
@@ -29,10 +28,10 @@ def programme(rng: np.random.Generator, count: int) -> tuple[Problem, np.ndarray
     upper = float(coefficients @ factual) + rng.uniform(-2.0, 2.0)
     names = [f"x{j}" for j in range(count)]
     costs = tuple(MoveCost(*rng.uniform(0.1, 2.0, 2)) for _ in names)
-    rule = likely.Linear(dict(zip(names, coefficients.tolist(), strict=True)), upper)
+    rule = likely.LinearConstraint(dict(zip(names, coefficients.tolist(), strict=True)), upper)
     schema = likely.Schema(tuple(likely.Continuous(name, *ENDS) for name in names), (rule,), costs)
     columns = tuple(Column(j, 1.0, 0.0) for j in range(count))
-    form = LinearForm(Link("identity"), (), columns, weights[None], np.zeros(1))
+    form = LinearModel(Link("identity"), (), columns, weights[None], np.zeros(1))
     return Problem(schema, factual, form, between(form, low=least)), weights, coefficients, least, upper
 
 
@@ -54,7 +53,7 @@ def optimum(problem: Problem, weights: np.ndarray, coefficients: np.ndarray, lea
 @given(st.integers(0, 2**32), st.integers(2, 5))
 def test_equals_a_linear_programme(seed: int, count: int) -> None:
     asked, *parts = programme(np.random.default_rng(seed), count)
-    wanted, found = optimum(asked, *parts), solve(asked, Limits(boxes=BOXES, relative_gap=1e-6))
+    wanted, found = optimum(asked, *parts), solve(asked, Limits(nodes=BOXES, relative_gap=1e-6))
     if wanted is None:
         assert found.status == "infeasible"
         return

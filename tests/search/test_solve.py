@@ -10,14 +10,14 @@ import pytest
 import likely
 from likely.circuit import Categories, Circuit, Histogram, Product, Sum
 from likely.predictor import Column, Link, ReluNetwork
-from likely.problem import Limits, Plausibility, Problem, to_class
+from likely.problem import Limits, Plausibility, Problem, likeliest, to_class, why
 from likely.schema.values import Numbers
-from likely.search import likeliest, solve, why
+from likely.search import solve
 
 
 def schema_of() -> likely.Schema:
     features = (likely.Integer("n", 0, 6), likely.Categorical("c", ("a", "b", "d")), likely.Integer("m", 0, 4))
-    return likely.Schema(features, (likely.Increasing("m"), likely.Implies(likely.changes("c"), likely.increases("n"))))
+    return likely.Schema(features, (likely.Increasing("m"), likely.Implies(likely.when.changes("c"), likely.when.increases("n"))))
 
 
 def network_of(rng: np.random.Generator) -> ReluNetwork:
@@ -53,9 +53,9 @@ def judged(problem: Problem) -> tuple[Numbers, Numbers]:
     objective = problem.schema.prices(problem.factual, rows)
     own = problem.plausibility
     assert own is not None
-    assert alternative.number is not None
-    logs = own.circuit.log_likelihood(rows, problem.form.classes[alternative.number])
-    holds &= logs >= own.least
+    assert alternative.class_index is not None
+    logs = own.circuit.log_likelihood(rows, problem.form.classes[alternative.class_index])
+    holds &= logs >= own.lower
     return rows[holds], (objective - own.weight * logs)[holds]
 
 
@@ -72,13 +72,13 @@ def test_equals_enumeration(seed: int) -> None:
     result = solve(problem)
     if not len(rows):
         assert result.status == "infeasible"
-        conflict = why(problem)
+        conflict = why(problem, solve)
         assert conflict.smallest
-        assert likeliest(problem) is None or likeliest(problem) < least  # type: ignore[operator]
+        assert likeliest(problem, solve) is None or likeliest(problem, solve) < least  # type: ignore[operator]
         return
     assert result.status == "optimal"
     assert result.solutions[0].objective == pytest.approx(objectives.min(), abs=1e-6)
-    assert result.bounds.proven <= objectives.min() + 1e-6
+    assert result.bounds.lower <= objectives.min() + 1e-6
     several = solve(problem, Limits(solutions=5))
     found = [own.objective for own in several.solutions]
     assert found == pytest.approx(np.sort(objectives)[:5].tolist(), abs=1e-6)

@@ -219,7 +219,7 @@ def test_refusals() -> None:
 @pytest.mark.skipif(not cases.FILES, reason="../shared is not there")
 def test_the_figure_of_the_paper() -> None:
     """Amount and duration in a circuit of the paper: the cells are the circuit's own."""
-    from likely.circuit.cases import from_case
+    from likely.circuit.readers.cases import from_case
 
     case = cases.load(next(path for path in cases.FILES if path.name == "credit-0.json.gz"))
     circuit = from_case(case, cases.schema_of(case))

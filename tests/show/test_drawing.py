@@ -220,7 +220,7 @@ def test_any_two_variables_can_be_drawn(data: st.DataObject) -> None:
 @pytest.mark.skipif(not cases.FILES, reason="../shared is not there")
 @pytest.mark.parametrize("name", ["asia-0", "credit-0", "adult-0"])
 def test_the_circuits_of_the_paper(pyplot: Any, name: str) -> None:
-    from likely.circuit.cases import from_case
+    from likely.circuit.readers.cases import from_case
 
     case = cases.load(next(path for path in cases.FILES if path.name == f"{name}.json.gz"))
     figure = plot_circuit(from_case(case, cases.schema_of(case)))

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import likely
+from likely._display.markup import Html, el, join
 from likely.errors import ExplainerError
 from likely.explain import audit
 from likely.explain.auditing import group_names
 from likely.show import changes_of, plot_changes, plot_front, report
-from likely.show.pages.markup import Html, el, join
-from likely.show.trade import front_axis
+from likely.show.front import front_axis
 from tests.explain import examples
 
 

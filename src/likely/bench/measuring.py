@@ -45,7 +45,7 @@ class Trial:
             known = [] if nearest is None else [nearest.objective]
             rivals = [trial.explanations[i] for trial in others if i < len(trial)]
             known += [rival.best.objective for rival in rivals if rival]
-            count += any(objective < own.bounds.proven - SAME * (1 + abs(objective)) for objective in known)
+            count += any(objective < own.bounds.lower - SAME * (1 + abs(objective)) for objective in known)
         return count
 
 

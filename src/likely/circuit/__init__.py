@@ -1,30 +1,29 @@
 """How likely a row is: sum-product networks (probabilistic circuits) over tables, exact and fast."""
 
-from likely.circuit.cases import from_case
-from likely.circuit.check import Report
-from likely.circuit.circuit import FLOOR, Circuit
-from likely.circuit.complete import Completion, complete
-from likely.circuit.evaluate import (
-    Bounds,
+from likely.circuit.learning.learn import Learned, learn
+from likely.circuit.learning.refine import refine
+from likely.circuit.model.check import Report
+from likely.circuit.model.circuit import FLOOR, Circuit
+from likely.circuit.model.nodes import Bernoulli, Categories, Coded, Histogram, Leaf, Node, Parametric, Product, Sum
+from likely.circuit.queries.evaluate import (
     Derivatives,
+    LogLikelihoodBounds,
     bounds,
     derivatives,
     log_likelihood,
     log_probability,
     max_log_likelihood,
 )
-from likely.circuit.learn import Learned, learn
-from likely.circuit.moments import Moments, moments
-from likely.circuit.nodes import Bernoulli, Categories, Coded, Histogram, Leaf, Node, Parametric, Product, Sum
-from likely.circuit.refine import refine
-from likely.circuit.sample import sample
-from likely.circuit.spflow import from_spflow
-from likely.circuit.transform import conditional, marginal, merged
+from likely.circuit.queries.moments import Moments, moments
+from likely.circuit.queries.mpe import Completion, complete
+from likely.circuit.queries.sample import sample
+from likely.circuit.queries.transform import conditional, marginal, merged
+from likely.circuit.readers.cases import from_case
+from likely.circuit.readers.spflow import from_spflow
 
 __all__ = [
     "FLOOR",
     "Bernoulli",
-    "Bounds",
     "Categories",
     "Circuit",
     "Coded",
@@ -33,6 +32,7 @@ __all__ = [
     "Histogram",
     "Leaf",
     "Learned",
+    "LogLikelihoodBounds",
     "Moments",
     "Node",
     "Parametric",

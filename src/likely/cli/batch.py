@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from likely.circuit.progress import progress_bar
+from likely._display.progress import progress_bar
 from likely.cli import question
 from likely.cli.codes import Code
 from likely.cli.folder import add_model, open_explainer, rows_of, source_of
@@ -174,7 +174,7 @@ def as_table(entries: Sequence[Entry]) -> pd.DataFrame:
         if found is None:
             lines.append({"row": entry.row, "status": "refused", "sentence": entry.note})
             continue
-        whole = {"row": entry.row, "status": found.status, "proven": found.bounds.proven}
+        whole = {"row": entry.row, "status": found.status, "proven": found.bounds.lower}
         if not found:
             lines.append(whole)
         for i, answer in enumerate(found.counterfactuals):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likely._display.progress import progress_bar
 from likely.bench import Measurement, Pool, Trial, measure
-from likely.circuit.progress import progress_bar
 from likely.cli import demo
 from likely.cli.codes import Code
 from likely.cli.folder import add_model, open_explainer, rows_of, source_of

@@ -12,7 +12,7 @@ from likely.cli.files import read_file, write_file
 from likely.cli.folder import add_model, open_explainer, rows_of
 from likely.errors import ExplainerError, LikelyError
 from likely.explain import Explainer, Explanation
-from likely.search import Conflict
+from likely.problem import Conflict
 from likely.show import report
 
 
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 def as_text(found: Explanation, reason: Conflict | None = None) -> str:
     """The table, how long the proof took, and the reason where there is no answer."""
     text = str(found).replace(" Ask why_not for the reason.", "")
-    proof = f"{found.boxes:,} boxes searched in {found.seconds:.2g} s; answers checked with the model's own predict"
+    proof = f"{found.nodes:,} nodes searched in {found.seconds:.2g} s; answers checked with the model's own predict"
     why = f"\nbecause of these demands together:\n{reason}\n" if reason is not None else ""
     return f"{text}\n{why}\n{proof}"
 

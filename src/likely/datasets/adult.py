@@ -10,7 +10,8 @@ from __future__ import annotations
 import pandas as pd
 
 from likely.datasets.dataset import Dataset, read_embedded
-from likely.schema import Implies, Schema, increases
+from likely.schema import Implies, Schema
+from likely.schema.conditions import increases
 
 #: the columns of the original files, in their order
 RAW_COLUMNS = (

@@ -9,7 +9,8 @@ from __future__ import annotations
 import pandas as pd
 
 from likely.datasets.dataset import Dataset, read_embedded
-from likely.schema import Implies, Schema, increases
+from likely.schema import Implies, Schema
+from likely.schema.conditions import increases
 
 SOURCE = "Hans Hofmann (1994), Statlog (German Credit Data), UCI Machine Learning Repository, https://doi.org/10.24432/C5NC77"
 

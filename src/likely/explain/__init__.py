@@ -5,12 +5,11 @@ from likely.explain.counterfactual import Counterfactual
 from likely.explain.explainer import Explainer
 from likely.explain.explanation import Evidence, Explanation
 from likely.explain.front import Front
-from likely.explain.plausibility import AtLeast, AtLeastFactual, Quantile, Weight
+from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold, Weight
 from likely.explain.query import Query
 from likely.explain.verification import Check, Verification, verify, verify_all
 
 __all__ = [
-    "AtLeast",
     "AtLeastFactual",
     "Audit",
     "Check",
@@ -21,6 +20,7 @@ __all__ = [
     "Front",
     "Quantile",
     "Query",
+    "Threshold",
     "Verification",
     "Weight",
     "audit",

@@ -13,7 +13,7 @@ import pandas as pd
 from likely.errors import ExplainerError
 from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
-from likely.explain.words import shown
+from likely.explain.text import shown
 from likely.schema import Feature
 from likely.schema.values import show_value
 

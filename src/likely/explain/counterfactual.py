@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from likely.explain import words
+from likely.explain import text
 from likely.explain.query import Query, plain_numbers, same_rows, with_infinities
 from likely.schema import Feature
 from likely.schema.values import Name, Numbers, Value
@@ -63,7 +63,7 @@ class Counterfactual:
     @property
     def sentence(self) -> str:
         """The answer in plain language."""
-        return words.sentence(self)
+        return text.sentence(self)
 
     def __str__(self) -> str:
         return self.sentence

@@ -14,22 +14,21 @@ import pandas as pd
 from likely.circuit import Circuit, learn
 from likely.errors import ExplainerError, LikelyWarning, ProblemError, SchemaError
 from likely.explain import files
+from likely.explain.batch import answered
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted, refuse_misfit
 from likely.explain.front import QUANTILES, By, Front, front_of
-from likely.explain.many import answered
 from likely.explain.model import own_model
 from likely.explain.params import Params
 from likely.explain.plausibility import Quantile, Variant, Weight, check_variant, check_weight
 from likely.explain.query import Query, values_of
 from likely.explain.solving import explained, problems_of, thresholds_of
-from likely.explain.training import STRANGE, given_names, training_of
+from likely.explain.training import UNKNOWN_CLASS, given_names, training_of
 from likely.predictor import Form
-from likely.problem import SCORE_MARGIN, Limits, Moment
+from likely.problem import SCORE_MARGIN, Conflict, Limits, Progress, why
 from likely.schema import Constraint, Immutable, Schema
 from likely.schema.values import Name, Numbers, Value, plain
-from likely.search import Conflict, why
 
 MEDIAN = Quantile(0.5)
 
@@ -83,7 +82,7 @@ class Explainer(Params):
         rows = schema.encode(table)
         own = own_model(self.model, schema, encoder=self.encoder, classes=self.classes)
         complete = ~np.isnan(rows).any(axis=1)
-        decided = np.full(len(rows), STRANGE, dtype=np.intp)
+        decided = np.full(len(rows), UNKNOWN_CLASS, dtype=np.intp)
         decided[complete] = [own.form.classes.index(label) for label in own.labels(rows[complete])]
         labels = _labels(y, decided, own.form, table.index)
         circuit = self.circuit
@@ -139,7 +138,7 @@ class Explainer(Params):
         locked: Iterable[Name] = (),
         limits: Limits | None = None,
         margin: float = SCORE_MARGIN,
-        callback: Callable[[Moment], bool] | None = None,
+        callback: Callable[[Progress], bool] | None = None,
     ) -> Explanation:
         """The k best rows that the model decides otherwise, and the proof.
 
@@ -240,7 +239,7 @@ class Explainer(Params):
         if len(problems) > 1:
             known = ", ".join(repr(label) for label in fitted.form.classes)
             raise ProblemError("why_not", "be asked about one class", f"any of {len(problems)}", f"give target=, one of {known}")
-        return why(problems[0], query.limits, solve=solve_of(self.engine, self.solver))
+        return why(problems[0], solve_of(self.engine, self.solver), query.limits)
 
     # -- from what the user writes to queries ------------------------------------------------------------------------
 
@@ -320,7 +319,7 @@ def _labels(y: Any, decided: np.ndarray[Any, np.dtype[np.intp]], form: Form, ind
 
 def _number(label: Any, form: Form) -> int:
     known = plain(label)
-    return form.classes.index(known) if known in form.classes else STRANGE
+    return form.classes.index(known) if known in form.classes else UNKNOWN_CLASS
 
 
 def _refuse_no_target(schema: Schema, row: Numbers, target: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from likely.errors import ExplainerError
-from likely.explain import html, words
+from likely.explain import html, text
 from likely.explain.counterfactual import Counterfactual
 from likely.explain.query import Query, plain_numbers, with_infinities
 from likely.problem import Bounds
@@ -39,7 +39,7 @@ class Evidence:
 class Explanation:
     """The answers to one query, the best first.
 
-    `status` is "optimal" (proved: nothing is better), "feasible" (a limit came first; `bounds.proven` says how much better
+    `status` is "optimal" (proved: nothing is better), "feasible" (a limit came first; `bounds.lower` says how much better
     an answer could be), "infeasible" (proved: there is no answer), "unknown" (a limit came first and nothing was found) or
     "disputed" (the model's own predict rejected what was found).
     """
@@ -56,7 +56,7 @@ class Explanation:
     evidence: Evidence
     #: Whether it was ended early by Ctrl-C or a callback.
     interrupted: bool = False
-    boxes: int = field(default=0, compare=False)
+    nodes: int = field(default=0, compare=False)
     seconds: float = field(default=0.0, compare=False)
 
     # -- looking --------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ class Explanation:
         return bool(self.counterfactuals)
 
     def __repr__(self) -> str:
-        return words.table(self)
+        return text.table(self)
 
     def _repr_html_(self) -> str:
         return html.as_html(self)
@@ -113,7 +113,7 @@ class Explanation:
             "margin": self.margin,
             "evidence": {**vars(self.evidence), "versions": dict(self.evidence.versions)},
             "interrupted": self.interrupted,
-            "boxes": self.boxes,
+            "nodes": self.nodes,
             "seconds": self.seconds,
         }
 

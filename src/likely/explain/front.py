@@ -13,7 +13,7 @@ import pandas as pd
 from likely.errors import ExplainerError, ProblemError
 from likely.explain import html
 from likely.explain.explanation import Explanation
-from likely.explain.plausibility import AtLeast, Quantile, Variant
+from likely.explain.plausibility import Quantile, Threshold, Variant
 from likely.explain.query import Query
 from likely.schema import MaxChanges
 from likely.schema.values import Numbers, Value
@@ -55,7 +55,7 @@ class Front:
                 "log_likelihood": point.best.log_likelihood,
                 "percentile": point.best.percentile,
                 "status": point.status,
-                "proven": point.bounds.proven,
+                "proven": point.bounds.lower,
             }
             for point in self.points
         ]
@@ -135,7 +135,7 @@ def _by_likelihood(
         raise ProblemError(
             "The plausibility of a front by likelihood", "be a Quantile", repr(base), "its q is not used; leave it out"
         )
-    demands: list[Variant] = [AtLeast(float("-inf"), of=base.of, given=base.given)]
+    demands: list[Variant] = [Threshold(float("-inf"), of=base.of, given=base.given)]
     demands += [replace(base, q=float(q)) for q in sorted(quantiles)]
     points: list[Explanation] = []
     for demand in demands:

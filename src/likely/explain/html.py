@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from likely.explain import words
+from likely.explain import text
 
 if TYPE_CHECKING:
     from likely.explain.explanation import Explanation
@@ -22,13 +22,13 @@ def _row(cells: list[str], *, tag: str = "td", style: str = "") -> str:
 
 def as_html(explanation: Explanation) -> str:
     """A table without scripts and without anything from elsewhere, in the page's own colours."""
-    top = f"<p><b>{escape(words.goal(explanation))}</b><br>{escape(words.claim(explanation))}</p>"
+    top = f"<p><b>{escape(text.goal(explanation))}</b><br>{escape(text.claim(explanation))}</p>"
     answers = explanation.counterfactuals
     if not answers:
         return f"<div>{top}</div>"
     head = ["", "now", *([f"answer {i + 1}" for i in range(len(answers))] if len(answers) > 1 else ["answer"])]
-    body = "".join(_row([name, before, *after]) for name, before, after in words.cells(explanation))
-    measures = words.measures(explanation)
+    body = "".join(_row([name, before, *after]) for name, before, after in text.cells(explanation))
+    measures = text.measures(explanation)
     foot = "".join(
         _row([name, before, *after], style=f"opacity:0.8;{_LINE if i == 0 else ''}")
         for i, (name, before, after) in enumerate(measures)

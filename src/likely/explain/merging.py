@@ -9,7 +9,8 @@ from typing import Protocol
 
 from likely.explain.query import Query, same_rows
 from likely.problem import Bounds, Limits, Result, Solution, Statistics, Status
-from likely.schema import Constraint, Forbid, changes
+from likely.schema import Constraint, Forbid
+from likely.schema.conditions import changes
 from likely.schema.values import Name
 
 #: Answers whose objectives differ by less are as good as each other; of these the one that changes less is kept.
@@ -29,7 +30,7 @@ def merged(results: Sequence[Result], limits: Limits) -> Result:
         return results[0]
     found = sorted((own for result in results for own in result.solutions), key=lambda own: own.objective)
     kept, left = _chosen(found, limits)
-    proven = min([result.bounds.proven for result in results] + [own.objective for own in left])
+    proven = min([result.bounds.lower for result in results] + [own.objective for own in left])
     last = kept[-1].objective if kept else math.inf
     interrupted = any(result.interrupted for result in results)
     return Result(_status(results), tuple(kept), Bounds(last, proven), _together(results), interrupted)
@@ -60,7 +61,7 @@ def in_turn(search: Search, query: Query) -> Result:
     ended = last.status == "infeasible" or (bool(last.solutions) and last.solutions[0] is not found[-1])
     status: Status = "optimal" if found and (ended or last.status == "optimal") else "feasible" if found else last.status
     worst = found[-1].objective if found else math.inf
-    proven = last.bounds.proven if not ended or not found else max(worst, last.bounds.proven)
+    proven = last.bounds.lower if not ended or not found else max(worst, last.bounds.lower)
     return Result(status, tuple(found), Bounds(worst, proven), _together(results), last.interrupted)
 
 
@@ -72,7 +73,7 @@ def _changed(own: Solution, query: Query) -> frozenset[Name]:
 
 def _together(results: Sequence[Result]) -> Statistics:
     return Statistics(
-        boxes=sum(result.statistics.boxes for result in results),
+        nodes=sum(result.statistics.nodes for result in results),
         tested=sum(result.statistics.tested for result in results),
         seconds=sum(result.statistics.seconds for result in results),
     )
@@ -96,9 +97,9 @@ def _chosen(found: Sequence[Solution], limits: Limits) -> tuple[list[Solution], 
 
 def _far(own: Solution, better: Sequence[Solution], limits: Limits) -> bool:
     """Whether an answer is dearer than the best by more than was asked for."""
-    if not better or limits.within == math.inf:
+    if not better or limits.pool_gap == math.inf:
         return False
-    return own.objective > better[0].objective + limits.within * abs(better[0].objective)
+    return own.objective > better[0].objective + limits.pool_gap * abs(better[0].objective)
 
 
 def unsearched() -> Result:

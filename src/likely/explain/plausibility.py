@@ -5,7 +5,7 @@
 | `Quantile(0.5)`      | is as likely as half of the training rows             | median           |
 | `Quantile(0.25)`     | is as likely as a quarter of them                     | quartile         |
 | `AtLeastFactual()`   | is as likely as the row it explains, or the median    | sample           |
-| `AtLeast(-12.0)`     | has this log-likelihood                               |                  |
+| `Threshold(-12.0)`     | has this log-likelihood                               |                  |
 | `Weight(0.1)`        | may be any, but 0.1 of its log-likelihood is a rebate | optimize         |
 | `None`               | may be any                                            | MIO              |
 
@@ -81,7 +81,7 @@ class AtLeastFactual(Variant):
 
 
 @dataclass(frozen=True)
-class AtLeast(Variant):
+class Threshold(Variant):
     """At least this log-likelihood (natural logarithm)."""
 
     kind: ClassVar[str] = "at_least"
@@ -90,7 +90,7 @@ class AtLeast(Variant):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.log_likelihood, (int, float)) or not self.log_likelihood < math.inf:
-            raise ProblemError("A least log-likelihood", "be a number", repr(self.log_likelihood), "write AtLeast(-12.0)")
+            raise ProblemError("A least log-likelihood", "be a number", repr(self.log_likelihood), "write Threshold(-12.0)")
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def check_weight(weight: Any) -> float:
     return float(weight)
 
 
-VARIANTS: dict[str, type[Variant]] = {own.kind: own for own in (Quantile, AtLeastFactual, AtLeast, Weight)}
+VARIANTS: dict[str, type[Variant]] = {own.kind: own for own in (Quantile, AtLeastFactual, Threshold, Weight)}
 
 
 def check_variant(plausibility: Any) -> Variant | None:

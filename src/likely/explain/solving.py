@@ -12,15 +12,15 @@ import numpy as np
 
 from likely.errors import ProblemError
 from likely.explain.counterfactual import Counterfactual
+from likely.explain.dtype_rounding import held_rows
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation, Status
 from likely.explain.fitted import Fitted
-from likely.explain.held import held_rows
 from likely.explain.merging import in_turn, merged, unsearched
-from likely.explain.plausibility import AtLeast, AtLeastFactual, Quantile
+from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.query import Query, values_of
 from likely.explain.training import slack
-from likely.problem import Bounds, Goal, Limits, Moment, Plausibility, Problem, Result, Solution, not_class, to_class
+from likely.problem import Bounds, Goal, Limits, Plausibility, Problem, Progress, Result, Solution, not_class, to_class
 from likely.schema import Constraint, Immutable
 from likely.schema.values import Numbers, Value
 
@@ -31,7 +31,7 @@ ROUNDING = 1e-6
 #: By how much an objective may differ, relative to its size, because a column of singles rounds.
 COARSE = 1e-6
 
-Callback = Callable[[Moment], bool]
+Callback = Callable[[Progress], bool]
 
 
 # -- what to ask the engine -------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def thresholds_of(fitted: Fitted, query: Query) -> dict[Value, float]:
 
 def _least(fitted: Fitted, query: Query, label: Value) -> float:
     variant = query.plausibility
-    if isinstance(variant, AtLeast):
+    if isinstance(variant, Threshold):
         return float(variant.log_likelihood)
     if not isinstance(variant, (Quantile, AtLeastFactual)):
         return -math.inf
@@ -117,7 +117,7 @@ class _Watch:
     started: float = field(default_factory=time.perf_counter)
     ended: bool = False
 
-    def __call__(self, moment: Moment) -> bool:
+    def __call__(self, moment: Progress) -> bool:
         if self.callback is not None and not self.callback(moment):
             self.ended = True
         return not self.ended
@@ -136,7 +136,7 @@ def drafted(fitted: Fitted, query: Query, margin: float, callback: Callback | No
     thresholds = thresholds_of(fitted, query)
     starts = starts_for(fitted, query, list(thresholds))
     starts = starts if known is None else np.concatenate([known, starts])
-    watch(Moment(0.0, 0, math.inf, -math.inf))  # nothing is begun if it was ended before
+    watch(Progress(0.0, 0, math.inf, -math.inf))  # nothing is begun if it was ended before
     problems = problems_of(fitted, query, margin, thresholds)
     solve = partial(solve_of(query.engine, query.solver), starts=starts, callback=watch)
 
@@ -177,7 +177,7 @@ def concluded(fitted: Fitted, draft: Draft, said: Sequence[Value], callback: Cal
     status, bounds = _claim(draft, answers, disputed=len(drafts) > 1)
     return Explanation(
         query, status, bounds, tuple(answers), _finite(draft.thresholds), draft.margin, fitted.evidence, draft.ended,
-        sum(own.result.statistics.boxes for own in drafts), sum(own.seconds for own in drafts),
+        sum(own.result.statistics.nodes for own in drafts), sum(own.seconds for own in drafts),
     )  # fmt: skip
 
 
@@ -200,12 +200,12 @@ def _claim(draft: Draft, answers: Sequence[Counterfactual], *, disputed: bool) -
     """What can be said of the answers that are left."""
     result, limits = draft.result, draft.query.limits
     rejected = len(answers) < len(result.solutions)
-    proven = min([result.bounds.proven, *(own.objective for own in result.solutions if rejected)])
+    proven = min([result.bounds.lower, *(own.objective for own in result.solutions if rejected)])
     if not answers:
         # That no row has a greater margin proves nothing about those that the model itself accepts.
         return ("disputed" if disputed or rejected else result.status), Bounds(math.inf, proven)
     bounds = Bounds(answers[-1].objective, proven)
-    return ("feasible" if rejected or bounds.gap > allowed_gap(limits, bounds.found) else result.status), bounds
+    return ("feasible" if rejected or bounds.gap > allowed_gap(limits, bounds.upper) else result.status), bounds
 
 
 def allowed_gap(limits: Limits, found: float) -> float:
@@ -226,8 +226,8 @@ def _acceptable_rows(
     """The solutions that hold by form, rules and circuit outside of the engine, as the user's dtypes hold them."""
     found = []
     for solution in result.solutions:
-        assert solution.number is not None
-        label = fitted.form.classes[solution.number]
+        assert solution.class_index is not None
+        label = fitted.form.classes[solution.class_index]
         goal = to_class(fitted.form, label, margin=margin * (1 - ROUNDING))
         row = _acceptable(fitted, query, solution, goal, thresholds[label])
         if row is not None:
@@ -237,7 +237,7 @@ def _acceptable_rows(
 
 def _acceptable(fitted: Fitted, query: Query, solution: Solution, goal: Goal, least: float) -> Numbers | None:
     """The cheapest row that stands for a solution in the user's dtypes, reaches the goal and keeps rules and threshold."""
-    schema, label = query.schema, goal.alternatives[0].number
+    schema, label = query.schema, goal.alternatives[0].class_index
     assert label is not None
     rows = held_rows(schema, solution.row)
     fits = np.all(

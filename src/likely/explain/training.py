@@ -18,7 +18,7 @@ from likely.schema.values import Name, Numbers
 #: How many rows of each class are kept to start searches from.
 STARTS = 200
 #: The number of a row's class where the model does not know that class.
-STRANGE = -1
+UNKNOWN_CLASS = -1
 
 
 def slack(log: float) -> float:

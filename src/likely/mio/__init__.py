@@ -3,7 +3,7 @@
 from likely.mio.circuit import Likelihood, encode_circuit
 from likely.mio.classifier import encode_classifier
 from likely.mio.export import export
-from likely.mio.inputs import Inputs, encode_schema
+from likely.mio.inputs import RowVariables, encode_schema
 from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves
 from likely.mio.programme import Programme
 from likely.mio.scores import Scores
@@ -14,10 +14,10 @@ from likely.mio.tolerances import Tolerances
 
 __all__ = [
     "SOLVERS",
-    "Inputs",
     "Likelihood",
     "Moves",
     "Programme",
+    "RowVariables",
     "Scores",
     "Target",
     "Tolerances",

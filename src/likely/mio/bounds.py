@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from likely.mio.reach import Reach
-from likely.predictor import Column, Linear, ReluNetwork
+from likely.predictor import Column, LinearModel, ReluNetwork
 from likely.schema.values import Numbers
 
 Layers = Sequence[tuple[Numbers, Numbers]]
 
 
-def layers_of(form: Linear | ReluNetwork) -> Layers:
+def layers_of(form: LinearModel | ReluNetwork) -> Layers:
     """Weights and biases, layer by layer."""
-    return [(form.weights, form.bias)] if isinstance(form, Linear) else form.layers
+    return [(form.weights, form.bias)] if isinstance(form, LinearModel) else form.layers
 
 
 def points_of(columns: Sequence[Column], reach: Sequence[Reach]) -> list[Numbers]:

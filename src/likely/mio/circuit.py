@@ -11,7 +11,7 @@ import numpy as np
 
 from likely.circuit import Circuit, Sum
 from likely.errors import CircuitError
-from likely.mio.inputs import Cells, Inputs
+from likely.mio.inputs import Cells, RowVariables
 from likely.mio.leaves import Side, VariableLeaves
 from likely.mio.modelling import Block, Expression, Variable
 from likely.schema.values import Numbers
@@ -35,7 +35,7 @@ class Likelihood:
 
 def encode_circuit(
     circuit: Circuit,
-    inputs: Inputs,
+    inputs: RowVariables,
     *,
     target: Sequence[Expression] | None = None,
     formulation: Formulation = "hull",

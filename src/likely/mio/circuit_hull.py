@@ -28,14 +28,14 @@ import numpy as np
 
 from likely.circuit import Circuit, Leaf, Sum
 from likely.mio.circuit import Likelihood, edge_logs, leaf_values
-from likely.mio.inputs import Cells, Inputs, cell_holds, encode_cells
+from likely.mio.inputs import Cells, RowVariables, cell_holds, encode_cells
 from likely.mio.intervals import CellTree, Node
 from likely.mio.leaves import Side, VariableLeaves, leaves_of
 from likely.mio.modelling import Block, Expression, Variable, add, block, blocks, growing, numbers, rows, total
 from likely.schema.values import Numbers
 
 
-def encode_hull(circuit: Circuit, inputs: Inputs, target: Sequence[Expression] | None, side: Side) -> Likelihood:
+def encode_hull(circuit: Circuit, inputs: RowVariables, target: Sequence[Expression] | None, side: Side) -> Likelihood:
     """The flow formulation; see the module."""
     parts = leaves_of(circuit, inputs, target, side)
     own = block()

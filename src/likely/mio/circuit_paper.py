@@ -25,14 +25,14 @@ import numpy as np
 
 from likely.circuit import Circuit, Leaf, Product, Sum
 from likely.mio.circuit import Likelihood, edge_logs, leaf_values
-from likely.mio.inputs import Held, Inputs
+from likely.mio.inputs import Held, RowVariables
 from likely.mio.leaves import Side, VariableLeaves, leaves_of
 from likely.mio.modelling import Block, Expression, Variable, add, block, growing, numbers, rows, total
 from likely.schema.values import Numbers
 
 
 def encode_paper(
-    circuit: Circuit, inputs: Inputs, target: Sequence[Expression] | None, side: Side, big_m: float | None
+    circuit: Circuit, inputs: RowVariables, target: Sequence[Expression] | None, side: Side, big_m: float | None
 ) -> Likelihood:
     """The paper's formulation; see the module."""
     own = block()

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from likely.errors import ProblemError
 from likely.mio.bounds import layers_of, points_of, unit_bounds
-from likely.mio.inputs import Inputs
+from likely.mio.inputs import RowVariables
 from likely.mio.modelling import Block, block
 from likely.mio.network import encode_network
 from likely.mio.reach import Reach, all_of
 from likely.mio.scores import Scores, affine, encode_columns
 from likely.mio.trees import encode_trees
-from likely.predictor import Form, Linear, ReluNetwork, TreeEnsemble
+from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
 from likely.schema.values import Numbers
 
 
-def encode_classifier(form: Form, inputs: Inputs) -> Scores:
+def encode_classifier(form: Form, inputs: RowVariables) -> Scores:
     """The scores of a linear model, a ReLU network or an ensemble of trees, exactly (up to the solver's tolerance).
 
     See `encode_linear`, `encode_network` and `encode_trees`; what OMLT or another package made of a model can be wired to
@@ -24,14 +24,14 @@ def encode_classifier(form: Form, inputs: Inputs) -> Scores:
     """
     if isinstance(form, TreeEnsemble):
         return encode_trees(form, inputs)
-    if isinstance(form, Linear):
+    if isinstance(form, LinearModel):
         return encode_linear(form, inputs)
     if isinstance(form, ReluNetwork):
         return encode_network(form, inputs)
     raise ProblemError("A form", "be linear, a network or trees", type(form).__name__, "use likely.predictor.read")
 
 
-def encode_linear(form: Linear, inputs: Inputs) -> Scores:
+def encode_linear(form: LinearModel, inputs: RowVariables) -> Scores:
     """score = weights @ columns + bias: expressions, no rows and no columns. Exact."""
 
     def bounds(own: Block, reach: Sequence[Reach]) -> tuple[Numbers, Numbers]:

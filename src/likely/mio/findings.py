@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from likely.mio.tolerances import NOISE
-from likely.problem import Bounds, Limits, Moment, Problem, Result, Solution, Statistics, Status
+from likely.problem import Bounds, Limits, Problem, Progress, Result, Solution, Statistics, Status
 
-Callback: TypeAlias = Callable[[Moment], bool]
+Callback: TypeAlias = Callable[[Progress], bool]
 
 
 @dataclass(eq=False)
@@ -30,13 +30,13 @@ class Findings:
     start: Solution | None = None
     nodes: int = 0
     solves: int = 0
-    trace: list[Moment] = field(default_factory=list)
+    trace: list[Progress] = field(default_factory=list)
 
     @property
     def counts(self) -> bool:
         """Whether likelihood matters to the question."""
         own = self.problem.plausibility
-        return own is not None and (own.least > -math.inf or own.weight > 0)
+        return own is not None and (own.lower > -math.inf or own.weight > 0)
 
     @property
     def seconds(self) -> float:
@@ -56,7 +56,7 @@ class Findings:
     @property
     def near(self) -> float:
         """What an answer may cost, given the best: the paper's rho."""
-        best, within = self.best, self.limits.within
+        best, within = self.best, self.limits.pool_gap
         return math.inf if best is None or within == math.inf else best.objective + within * abs(best.objective)
 
     @property
@@ -90,7 +90,7 @@ class Findings:
     def going(self) -> bool:
         """Say how far it is; whether the caller wants it to go on."""
         best = self.best
-        now = Moment(self.seconds, self.nodes, math.inf if best is None else best.objective, self.proven)
+        now = Progress(self.seconds, self.nodes, math.inf if best is None else best.objective, self.proven)
         self.trace.append(now)
         if self.callback is not None and not self.callback(now):
             self.interrupted = True
@@ -99,7 +99,7 @@ class Findings:
     @property
     def within_limits(self) -> bool:
         """Whether there is time left, and nodes."""
-        return self.left > 0 and self.nodes < self.limits.boxes
+        return self.left > 0 and self.nodes < self.limits.nodes
 
     def result(self) -> Result:
         """What is claimed."""

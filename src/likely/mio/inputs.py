@@ -171,7 +171,7 @@ def cell_holds(inputs: FeatureInputs, low: Numbers, high: Numbers, value: float)
 
 
 @dataclass(eq=False)
-class Inputs:
+class RowVariables:
     """The row of a programme: `block` to put into a model, and its parts per feature."""
 
     schema: Schema
@@ -188,7 +188,7 @@ class Inputs:
         return np.array([own.get() for own in self.features])
 
 
-def encode_schema(schema: Schema) -> Inputs:
+def encode_schema(schema: Schema) -> RowVariables:
     """The rows of a schema: every feature's variables, tied so that they stand for one value of its domain.
 
     With d_k = 1 for the k-th discrete value or code, n = 1 for a number and u its scaled value (the paper's mixed polytope,
@@ -206,7 +206,7 @@ def encode_schema(schema: Schema) -> Inputs:
     own = block()
     own.feature = blocks(len(schema))
     found = [_encode_feature(own.feature[j], feature) for j, feature in enumerate(schema.features)]
-    return Inputs(schema, own, found)
+    return RowVariables(schema, own, found)
 
 
 def _encode_feature(own: Block, feature: Feature) -> FeatureInputs:

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from likely.circuit import Circuit
-from likely.circuit.cells import Cells as CircuitCells
+from likely.circuit.model.cells import Cells as CircuitCells
 from likely.errors import CircuitError
-from likely.mio.inputs import FeatureInputs, Inputs, cell_holds, cells_of
+from likely.mio.inputs import FeatureInputs, RowVariables, cell_holds, cells_of
 from likely.mio.modelling import Expression
 from likely.schema.region import Region
 from likely.schema.values import Numbers
@@ -72,7 +72,7 @@ class VariableLeaves:
         return float(self.atom_logs[i, place[1]] if place[0] == "atom" else self.runs[i].logs[place[1]])
 
 
-def leaves_of(circuit: Circuit, inputs: Inputs, target: Sequence[Expression] | None, side: Side) -> list[VariableLeaves]:
+def leaves_of(circuit: Circuit, inputs: RowVariables, target: Sequence[Expression] | None, side: Side) -> list[VariableLeaves]:
     """The leaves of every variable; those of the target at its values, and (last) where it is summed over.
 
     `target` are 0-1 expressions for these; None: it is summed over. Histograms are exact. A density that is none is cut into

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.mio.inputs import Cells, FeatureInputs, Inputs, cell_holds
+from likely.mio.inputs import Cells, FeatureInputs, RowVariables, cell_holds
 from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, parameter, rows, total
 from likely.mio.tolerances import EASED, SMALLEST
 from likely.problem.domain import FeatureCells, feature_cells
@@ -49,7 +49,7 @@ class FeatureMoves:
 class Moves:
     """The moves of all features: `block` to put into a model."""
 
-    inputs: Inputs
+    inputs: RowVariables
     factual: Numbers
     rules: tuple[Rule, ...]
     block: Block
@@ -61,7 +61,7 @@ class Moves:
             own.set(float(value))
 
 
-def encode_moves(inputs: Inputs, factual: Numbers) -> Moves:
+def encode_moves(inputs: RowVariables, factual: Numbers) -> Moves:
     """The cells of every feature between the factual, the ends of the rules' regions and the kinks of its cost.
 
     For a feature of numbers with C cells, W of them wider than one value, s_c = 1 for the cell that the number lies in:
@@ -172,7 +172,7 @@ def encode_constraints(moves: Moves) -> Block:
     return own
 
 
-def _add_linear(own: Block, inputs: Inputs, rule: LinearRow) -> None:
+def _add_linear(own: Block, inputs: RowVariables, rule: LinearRow) -> None:
     """The row is eased by what the rule itself allows for rounding."""
     parts = [(inputs.features[j], a) for j, a in zip(rule.features, rule.coefficients, strict=True)]
     greatest = size = 0.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.mio.bounds import layers_of, points_of, unit_bounds
-from likely.mio.inputs import Inputs
+from likely.mio.inputs import RowVariables
 from likely.mio.modelling import Block, Expression, Variable, add, block, blocks, numbers, rows
 from likely.mio.reach import Reach, all_of
 from likely.mio.scores import Scores, affine, encode_columns
@@ -16,7 +16,7 @@ from likely.predictor import ReluNetwork
 from likely.schema.values import Numbers
 
 
-def encode_network(form: ReluNetwork, inputs: Inputs) -> Scores:
+def encode_network(form: ReluNetwork, inputs: RowVariables) -> Scores:
     """Every unit h = max(0, a), a = weights @ h' + bias, by big-M with bounds l <= a <= u of its own (`unit_bounds`).
 
         what is read:  q = column's expression                       1 column,  1 row per column of the form
@@ -42,7 +42,7 @@ class _Unit:
 class _Network:
     """A network in a programme."""
 
-    def __init__(self, form: ReluNetwork, inputs: Inputs) -> None:
+    def __init__(self, form: ReluNetwork, inputs: RowVariables) -> None:
         self.form, self.inputs, self.layers = form, inputs, layers_of(form)
         self.block = own = block()
         own.rows, own.read = rows(), numbers(len(form.columns), None, None)

@@ -12,7 +12,7 @@ import numpy as np
 from likely.circuit import Circuit
 from likely.mio.circuit import Formulation, Likelihood, encode_circuit
 from likely.mio.classifier import encode_classifier
-from likely.mio.inputs import Held, Inputs, cell_holds, encode_schema
+from likely.mio.inputs import Held, RowVariables, cell_holds, encode_schema
 from likely.mio.leaves import Side
 from likely.mio.modelling import (
     Block,
@@ -62,7 +62,7 @@ class Programme:
     ) -> None:
         self.tolerances = tolerances
         self.model: Block = programme()
-        self.inputs: Inputs = encode_schema(schema)
+        self.inputs: RowVariables = encode_schema(schema)
         self.model.inputs = self.inputs.block
         self.scores: Scores = encode_classifier(form, self.inputs)
         self.model.scores = self.scores.block
@@ -114,7 +114,7 @@ class Programme:
         for j, cells in self.likelihood.cells.items():
             tie_cost(question, self.moves, j, cells)
         log = self._log_likelihood(problem)
-        eased = own.least - self.tolerances.outward * (1 + abs(own.least)) if own.least > -math.inf else None
+        eased = own.lower - self.tolerances.outward * (1 + abs(own.lower)) if own.lower > -math.inf else None
         if eased is not None:
             add(question, log >= eased + question.tight)
         self.model.objective = objective(cost - own.weight * log if own.weight else cost)

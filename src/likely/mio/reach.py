@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.mio.inputs import Cells, FeatureInputs, Inputs
+from likely.mio.inputs import Cells, FeatureInputs, RowVariables
 from likely.mio.moves import FeatureMoves, Moves
 from likely.mio.tolerances import EASED
 from likely.schema.rules import Clause
@@ -24,7 +24,7 @@ class Reach:
     ends: Numbers
 
 
-def all_of(inputs: Inputs) -> list[Reach]:
+def all_of(inputs: RowVariables) -> list[Reach]:
     """Every value of the schema."""
     found = []
     for part in inputs.features:
@@ -48,7 +48,7 @@ def reach_of(moves: Moves, most: float = math.inf) -> list[Reach]:
     return found
 
 
-def hold_within(inputs: Inputs, cells: Mapping[int, Cells], reach: Sequence[Reach]) -> None:
+def hold_within(inputs: RowVariables, cells: Mapping[int, Cells], reach: Sequence[Reach]) -> None:
     """Give values, numbers and cells bounds of 0 beyond a reach, and take away those of a reach before."""
     for j, (part, own) in enumerate(zip(inputs.features, reach, strict=True)):
         first = len(part.atoms) - len(part.own_variables)  # of a binary feature, the second value has the only variable

@@ -75,7 +75,7 @@ class Run:
             self.start = None
         gaps = 0.5 * limits.absolute_gap, limits.relative_gap
         left = max(0.01, min(search.left, self.seconds - search.seconds))
-        effort = Effort(left, limits.boxes - search.nodes, *gaps, self.programme.tolerances.feasibility)
+        effort = Effort(left, limits.nodes - search.nodes, *gaps, self.programme.tolerances.feasibility)
         report = self.engine.solve(effort, start=started, going=search.going)
         search.interrupted |= report.outcome == "interrupted"
         search.nodes += report.nodes
@@ -194,7 +194,7 @@ def _unlikely(problem: Problem, row: Numbers) -> bool:
     """Whether a row is too unlikely by more than rounding, whatever its class."""
     assert problem.plausibility is not None
     logs = [float(log_likelihoods(problem, row[None], a)[0]) for a in range(len(problem.goal.alternatives))]
-    return max(logs) < problem.plausibility.least
+    return max(logs) < problem.plausibility.lower
 
 
 def _too_small(share: Share, scores: Numbers) -> bool:
@@ -208,5 +208,5 @@ def _too_small(share: Share, scores: Numbers) -> bool:
 def _alternative(problem: Problem, solution: Solution) -> int:
     """The alternative of the goal, of an answer's class, that it reaches by most."""
     scores = problem.form.score(solution.row[None], threads=1)[0]
-    own = [(a, part) for a, part in enumerate(problem.goal.alternatives) if part.number == solution.number]
-    return max(own, key=lambda part: float((part[1].coefficients @ scores - part[1].least).min(initial=math.inf)))[0]
+    own = [(a, part) for a, part in enumerate(problem.goal.alternatives) if part.class_index == solution.class_index]
+    return max(own, key=lambda part: float((part[1].coefficients @ scores - part[1].lower).min(initial=math.inf)))[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from likely.mio.inputs import Inputs
+from likely.mio.inputs import RowVariables
 from likely.mio.modelling import Block, Expression, total
 from likely.mio.reach import Reach
-from likely.predictor import Form, Linear, ReluNetwork
+from likely.predictor import Form, LinearModel, ReluNetwork
 from likely.schema.values import Numbers
 
 
@@ -26,7 +26,7 @@ class Scores:
     tighten: Callable[[Block, Sequence[Reach]], tuple[Numbers, Numbers]]
 
 
-def encode_columns(form: Linear | ReluNetwork, inputs: Inputs) -> list[Expression]:
+def encode_columns(form: LinearModel | ReluNetwork, inputs: RowVariables) -> list[Expression]:
     """What the model reads: sum_k table_k d_k + slope x + intercept n for each column; no rows and no columns of its own."""
     found = []
     for column in form.columns:

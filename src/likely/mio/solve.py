@@ -41,7 +41,7 @@ def solve(
       is the optimum if it is an answer, and is cut off if it is none. "both" (the default) does the one for an answer and then
       the other for the proof: `bounds` bracket the exact optimum.
 
-    `limits.boxes` are nodes of the solver. `starts` are rows that may be answers. `callback` is called before every solve, and
+    `limits.nodes` are nodes of the solver. `starts` are rows that may be answers. `callback` is called before every solve, and
     by HiGHS and SCIP now and then during it; if it returns False, the search ends there, as it does at Ctrl-C, and what was
     found is returned. `big_m` is for `formulation="paper"`; `options` are the solver's own.
     """

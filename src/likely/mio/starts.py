@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit.sample import sample_rows
-from likely.circuit.transform import conditional
+from likely.circuit.queries.sample import sample_rows
+from likely.circuit.queries.transform import conditional
 from likely.errors import CircuitError
 from likely.mio.verify import log_likelihoods, target_of, verified
 from likely.problem import Problem, Solution
@@ -134,7 +134,7 @@ def _lacking(problem: Problem, rows: Numbers) -> Numbers:
     scores = problem.form.score(rows, threads=1)
     found = np.full((2, len(rows)), np.inf)
     for a, alternative in enumerate(problem.goal.alternatives):
-        goal = np.clip(alternative.least - scores @ alternative.coefficients.T, 0.0, FAR).sum(axis=1)
+        goal = np.clip(alternative.lower - scores @ alternative.coefficients.T, 0.0, FAR).sum(axis=1)
         own = np.stack([goal, _unlikely(problem, rows, a)])
         better = own.sum(axis=0) < found.sum(axis=0)
         found[:, better] = own[:, better]
@@ -142,9 +142,9 @@ def _lacking(problem: Problem, rows: Numbers) -> Numbers:
 
 
 def _unlikely(problem: Problem, rows: Numbers, alternative: int) -> Numbers:
-    if problem.plausibility is None or problem.plausibility.least == -np.inf:
+    if problem.plausibility is None or problem.plausibility.lower == -np.inf:
         return np.zeros(len(rows))
-    return np.clip(problem.plausibility.least - log_likelihoods(problem, rows, alternative), 0.0, FAR)
+    return np.clip(problem.plausibility.lower - log_likelihoods(problem, rows, alternative), 0.0, FAR)
 
 
 def _nearest(problem: Problem, rows: Numbers) -> Numbers:

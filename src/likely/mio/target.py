@@ -53,7 +53,7 @@ def encode_target(goal: Goal, scores: Scores, tolerances: Tolerances = TOLERANCE
         add(own, total(chosen) == 1)
     found = Target(goal, scores, own, chosen)
     for a, alternative in enumerate(goal.alternatives):
-        for coefficients, least in zip(alternative.coefficients, alternative.least, strict=True):
+        for coefficients, least in zip(alternative.coefficients, alternative.lower, strict=True):
             _add(found, a, coefficients, float(least), tolerances)
     return found
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from likely.mio.inputs import Cells, Inputs, cells_of, encode_cells
+from likely.mio.inputs import Cells, RowVariables, cells_of, encode_cells
 from likely.mio.modelling import Block, Expression, Variable, add, block, blocks, numbers, rows, total
 from likely.mio.scores import Scores
 from likely.predictor import TreeEnsemble
 from likely.schema.values import Numbers
 
 
-def encode_trees(form: TreeEnsemble, inputs: Inputs) -> Scores:
+def encode_trees(form: TreeEnsemble, inputs: RowVariables) -> Scores:
     """One unit of flow goes through every tree, inside or outside at each test it meets, to a leaf.
 
         feature of numbers that is tested:  cells between the tests (`encode_cells`)       C columns, 3 rows
@@ -53,7 +53,7 @@ def encode_trees(form: TreeEnsemble, inputs: Inputs) -> Scores:
     return Scores(form, own, outputs_, *ends, set_values, lambda own, reach: ends)
 
 
-def _tested_cells(own: Block, form: TreeEnsemble, inputs: Inputs, j: int) -> Cells | None:
+def _tested_cells(own: Block, form: TreeEnsemble, inputs: RowVariables, j: int) -> Cells | None:
     """The cells of a feature between all tests of it; None if there are none."""
     tests = form.nodes[form.nodes["feature"] == j]
     if not len(tests):
@@ -89,7 +89,7 @@ class _Tree:
                 if self.form.nodes[node]["feature"] >= 0:
                     stack += [(int(self.form.nodes[node][way]), False) for way in ("inside", "outside")]
 
-    def encode(self, own: Block, inputs: Inputs, cells: dict[int, Cells | None]) -> dict[int, Expression]:
+    def encode(self, own: Block, inputs: RowVariables, cells: dict[int, Cells | None]) -> dict[int, Expression]:
         """The flow into each leaf."""
         own.rows, own.flow = rows(), numbers(2 * len(self.tests))
         into: dict[int, list[Expression]] = {node: [] for node in self.order}
@@ -117,7 +117,7 @@ class _Tree:
             node = int(test["inside" if inside else "outside"])
 
 
-def _between(inputs: Inputs, cells: dict[int, Cells | None], j: int, low: float, high: float) -> Expression:
+def _between(inputs: RowVariables, cells: dict[int, Cells | None], j: int, low: float, high: float) -> Expression:
     """1 if the value of a feature lies between the ends of a test, else 0."""
     part = inputs.features[j]
     terms: list[Variable] = [atom for k, atom in enumerate(part.atoms) if low <= part.feature.atom_number(k) <= high]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit.evaluate import log_likelihood, max_log_likelihood
+from likely.circuit.queries.evaluate import log_likelihood, max_log_likelihood
 from likely.mio.tolerances import ROUNDING
 from likely.problem import Problem, Solution
 from likely.schema.values import Numbers
@@ -34,7 +34,7 @@ def verified(problem: Problem, rows: Numbers) -> list[Solution | None]:
             best = found[places[i]]
             if best is None or objectives[i] < best.objective:
                 own = float(objectives[i]), float(costs[i]), float(logs[i])
-                found[places[i]] = Solution(kept[i].copy(), *own, alternative.number)
+                found[places[i]] = Solution(kept[i].copy(), *own, alternative.class_index)
     return found
 
 
@@ -53,12 +53,12 @@ def _likely(problem: Problem, logs: Numbers) -> NDArray[np.bool_]:
     own = problem.plausibility
     if own is None:
         return np.ones(len(logs), dtype=np.bool_)
-    slack = ROUNDING * (1 + abs(own.least)) if own.given and own.least > -math.inf else 0.0
-    return np.asarray(logs >= own.least - slack)
+    slack = ROUNDING * (1 + abs(own.lower)) if own.given and own.lower > -math.inf else 0.0
+    return np.asarray(logs >= own.lower - slack)
 
 
 def target_of(problem: Problem, alternative: int) -> float:
     """The class of an alternative of the goal, as the circuit knows it; NaN for any."""
     assert problem.plausibility is not None
-    target, number = problem.plausibility.circuit.target, problem.goal.alternatives[alternative].number
+    target, number = problem.plausibility.circuit.target, problem.goal.alternatives[alternative].class_index
     return math.nan if target is None or number is None else target.number(problem.form.classes[number])

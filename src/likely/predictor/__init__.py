@@ -1,21 +1,21 @@
 """What the classifier is: neutral forms, and readers of the models our users have."""
 
 from likely.predictor.encoding import Indicator, Rank, Raw, Scaled, one_hot_of
-from likely.predictor.forms import Column, Form, Linear, ReluNetwork, TreeEnsemble, form_from_dict
+from likely.predictor.forms import Column, Form, LinearModel, ReluNetwork, TreeEnsemble, form_from_dict
 from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder
 from likely.predictor.reading import read
 from likely.predictor.registry import Reader, register, register_transformer
 from likely.predictor.trees import Splits, tree_ensemble
-from likely.predictor.wires import Inputs, Step, Wire
+from likely.predictor.wires import ModelInputs, Step, Wire
 
 __all__ = [
     "Column",
     "Form",
     "Indicator",
-    "Inputs",
-    "Linear",
+    "LinearModel",
     "Link",
+    "ModelInputs",
     "NetworkBuilder",
     "Rank",
     "Raw",

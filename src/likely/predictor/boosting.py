@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.links import Link
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 from likely.schema.features import Feature
 from likely.schema.values import ORDERED_CATEGORY, Name
 
@@ -61,7 +61,7 @@ def refuse_several_outputs(link: Link, outputs: int, by: str) -> None:
         raise PredictorError(f"A {by}", "predict one column", f"{outputs} columns", "train one model per column")
 
 
-def bind(inputs: Inputs, names: Sequence[str] | None, count: int, by: str, spelling: Spelling) -> Inputs:
+def bind(inputs: ModelInputs, names: Sequence[str] | None, count: int, by: str, spelling: Spelling) -> ModelInputs:
     """The inputs that a booster reads: by the names it knows, spelled its way, or else by their number."""
     if inputs.untouched and names:
         own = {spelling(wire.name): wire.name for wire in inputs.wires}

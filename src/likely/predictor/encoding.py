@@ -1,4 +1,4 @@
-"""Inputs of a model in the user's words, for networks and boosters that come without their preprocessing.
+"""ModelInputs of a model in the user's words, for networks and boosters that come without their preprocessing.
 
 One item per input, in the order in which the model takes them:
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from likely.errors import PredictorError
-from likely.predictor.wires import Inputs, Step, Wire, refuse_numbers
+from likely.predictor.wires import ModelInputs, Step, Wire, refuse_numbers
 from likely.schema import Schema
 from likely.schema.values import Name, Value, plain
 
@@ -90,9 +90,9 @@ def one_hot_of(schema: Schema, feature: Name) -> list[Indicator]:
     return [Indicator(feature, value) for value in schema[feature].atoms]
 
 
-def encoded(schema: Schema, encodings: Sequence[Encoding]) -> Inputs:
+def encoded(schema: Schema, encodings: Sequence[Encoding]) -> ModelInputs:
     """The inputs that a list of encodings describes."""
-    raw = Inputs.raw(schema)
+    raw = ModelInputs.raw(schema)
     wires = []
     for item in encodings:
         if not isinstance(item, Raw | Scaled | Indicator | Rank):
@@ -100,4 +100,4 @@ def encoded(schema: Schema, encodings: Sequence[Encoding]) -> Inputs:
                 "An encoder", "be a transformer or a list of encodings", repr(item), "use Raw, Scaled, Indicator and Rank"
             )
         wires.append(item.wire(raw.wires[schema.index(item.feature)]))
-    return Inputs(schema, tuple(wires))
+    return ModelInputs(schema, tuple(wires))

@@ -1,7 +1,7 @@
 """Neutral forms: what a model computes, whatever framework it came from.
 
 A form maps rows of the schema (arrays of doubles, one per feature; see `likely.schema.values`) to scores, n x outputs,
-and by its `link` to probabilities and classes. `Linear` and `ReluNetwork` read `columns`, each a function of one
+and by its `link` to probabilities and classes. `LinearModel` and `ReluNetwork` read `columns`, each a function of one
 feature; `TreeEnsemble` tests the features themselves.
 """
 
@@ -168,7 +168,7 @@ def _check_layer(weights: NDArray[Any], bias: NDArray[Any], width: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(_Columns):
+class LinearModel(_Columns):
     """score = weights @ columns + bias."""
 
     form: ClassVar[str] = "linear"
@@ -345,4 +345,4 @@ def form_from_dict(data: Mapping[str, Any]) -> Form:
         raise PredictorError(f"A {kind} form", "have all its parts and no others", str(error), "write it with to_dict") from None
 
 
-_FORMS: dict[str, type[Form]] = {form.form: form for form in (Linear, ReluNetwork, TreeEnsemble)}
+_FORMS: dict[str, type[Form]] = {form.form: form for form in (LinearModel, ReluNetwork, TreeEnsemble)}

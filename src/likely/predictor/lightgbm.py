@@ -33,7 +33,7 @@ from likely.predictor.forms import Form
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, register
 from likely.predictor.trees import Splits, tree_ensemble
-from likely.predictor.wires import Inputs, Wire
+from likely.predictor.wires import ModelInputs, Wire
 from likely.schema.values import Name, Numbers, Value, plain
 
 _LINKS = {
@@ -103,7 +103,7 @@ def _wrapped(model: Any, role: Role) -> _Use:
     return _Use(booster, type(model).__name__, role, tuple(model.classes_) if role == "classifier" else ())
 
 
-def _form(use: _Use, inputs: Inputs) -> Form:
+def _form(use: _Use, inputs: ModelInputs) -> Form:
     head, *blocks = use.booster.model_to_string().partition("\nend of trees")[0].split("\nTree=")
     header, trees = _fields(head), [_fields(block) for block in blocks]
     refuse_no_trees(len(trees), use.by)
@@ -153,7 +153,7 @@ def _names(booster: Any, columns: Sequence[Name]) -> list[str] | None:
     return None if made_up and not set(names) <= {_spelled(name) for name in columns} else names
 
 
-def _coded(inputs: Inputs, use: _Use) -> Inputs:
+def _coded(inputs: ModelInputs, use: _Use) -> ModelInputs:
     """Columns of pandas categories as codes: the model keeps the categories of each such column, in the columns' order."""
     kept = use.booster.pandas_categorical or []
     if not inputs.untouched:

@@ -1,4 +1,4 @@
-"""Layers of any framework -> `Linear` or `ReluNetwork`: affine steps are multiplied out until a ReLU separates them."""
+"""Layers of any framework -> `LinearModel` or `ReluNetwork`: affine steps are multiplied out until a ReLU separates them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likely.errors import PredictorError
-from likely.predictor.forms import Form, Linear, ReluNetwork
+from likely.predictor.forms import Form, LinearModel, ReluNetwork
 from likely.predictor.links import Link
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 from likely.schema.values import Value
 
 Matrix = NDArray[np.float64]
@@ -20,7 +20,7 @@ Matrix = NDArray[np.float64]
 class NetworkBuilder:
     """Takes layers in order: `affine` (x -> W x + b), `scale` (x -> s * x + t, elementwise), `relu`; then `finish`."""
 
-    def __init__(self, inputs: Inputs, by: str) -> None:
+    def __init__(self, inputs: ModelInputs, by: str) -> None:
         self.inputs, self.by = inputs, by
         self.done: list[tuple[Matrix, Matrix]] = []
         self.pending: tuple[Matrix, Matrix] | None = None
@@ -53,11 +53,11 @@ class NetworkBuilder:
         return found
 
     def finish(self, link: Link, classes: Sequence[Value]) -> Form:
-        """The form: `Linear` if there was no ReLU."""
+        """The form: `LinearModel` if there was no ReLU."""
         last = self._take()
         columns = self.inputs.columns(self.by)
         if not self.done:
-            return Linear(link, tuple(classes), columns, *last)
+            return LinearModel(link, tuple(classes), columns, *last)
         return ReluNetwork(link, tuple(classes), columns, (*self.done, last))
 
 

@@ -16,7 +16,7 @@ from likely.predictor.forms import Form
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, reader_of, transformer_reader_of
 from likely.predictor.tables import as_fitted, knows_none
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 from likely.schema import Schema
 from likely.schema.features import Continuous, Feature, Integer, Mixed, snap
 from likely.schema.values import Numbers, is_code
@@ -82,13 +82,13 @@ def load_file(path: Path) -> Any:
     return load(path)
 
 
-def inputs_of(model: Any, schema: Schema, encoder: Any = None) -> Inputs:
+def inputs_of(model: Any, schema: Schema, encoder: Any = None) -> ModelInputs:
     """The inputs of a model: the schema's own columns, or what the encoder makes of them."""
     if encoder is None:
-        return Inputs.raw(schema, none=knows_none(model))
+        return ModelInputs.raw(schema, none=knows_none(model))
     if isinstance(encoder, (list, tuple)):
         return encoded(schema, encoder)
-    return transformer_reader_of(encoder)(encoder, Inputs.raw(schema, none=knows_none(encoder)))
+    return transformer_reader_of(encoder)(encoder, ModelInputs.raw(schema, none=knows_none(encoder)))
 
 
 def feed(schema: Schema, rows: Numbers, encoder: Any = None) -> Any:

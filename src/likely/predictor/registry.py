@@ -2,12 +2,12 @@
 
 A *reader* knows one class of models. It is a pair of functions: `read(model, inputs)` gives the neutral form, and
 `score(model, X)` what the model itself says of rows as it takes them, in the shape of `form.score`, so that every
-form can be checked against its model. A *transformer reader* turns `Inputs` into what a fitted transformer makes of
+form can be checked against its model. A *transformer reader* turns `ModelInputs` into what a fitted transformer makes of
 them. Register your own:
 
     def read(model, inputs):
         by = type(model).__name__
-        return Linear(Link("logistic"), model.labels, inputs.columns(by), model.weights, model.bias)
+        return LinearModel(Link("logistic"), model.labels, inputs.columns(by), model.weights, model.bias)
 
     likely.predictor.register("mypackage.MyModel", Reader(read, score=lambda model, X: model.logits(X)))
 
@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.forms import Form
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 from likely.schema.values import Numbers
 
 #: Top-level package of a model's class -> our module that reads it.
@@ -43,11 +43,11 @@ Key: TypeAlias = tuple[str, str]
 class Reader:
     """How a class of models is read (`read`) and asked (`score`)."""
 
-    read: Callable[[Any, Inputs], Form]
+    read: Callable[[Any, ModelInputs], Form]
     score: Callable[[Any, Any], Numbers]
 
 
-TransformerReader: TypeAlias = Callable[[Any, Inputs], Inputs]
+TransformerReader: TypeAlias = Callable[[Any, ModelInputs], ModelInputs]
 
 _readers: dict[Key, Reader] = {}
 _transformers: dict[Key, TransformerReader] = {}

@@ -18,7 +18,7 @@ from likely.predictor.forms import Form
 from likely.predictor.network import NetworkBuilder, link_of_outputs
 from likely.predictor.registry import Reader, register
 from likely.predictor.tables import dense
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 from likely.schema.values import Numbers
 
 #: What leaves a row as it is, in eval mode.
@@ -53,7 +53,7 @@ def _split(model: Any) -> tuple[list[tuple[str, Any]], str | None]:
     return layers, activation
 
 
-def _read(model: Any, inputs: Inputs) -> Form:
+def _read(model: Any, inputs: ModelInputs) -> Form:
     if not _is(model, nn.Sequential, nn.Linear):
         raise UnsupportedModelError(
             "A torch module", "be an nn.Sequential or nn.Linear, whose forward we know", type(model).__name__,

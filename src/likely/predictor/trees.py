@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from likely.errors import PredictorError
 from likely.predictor.forms import NODE, TreeEnsemble
 from likely.predictor.links import Link
-from likely.predictor.wires import Inputs, Wire
+from likely.predictor.wires import ModelInputs, Wire
 from likely.schema.region import above, below
 from likely.schema.values import LARGEST, Numbers, Value, code_number
 
@@ -52,7 +52,7 @@ class Splits:
 
 
 def tree_ensemble(
-    inputs: Inputs,
+    inputs: ModelInputs,
     splits: Splits,
     roots: Sequence[int] | NDArray[Any],
     output_of: Sequence[int] | NDArray[Any],
@@ -80,7 +80,7 @@ def tree_ensemble(
     )
 
 
-def _refuse_bad_inputs(inputs: Inputs, splits: Splits, by: str) -> None:
+def _refuse_bad_inputs(inputs: ModelInputs, splits: Splits, by: str) -> None:
     if splits.wire.size and splits.wire.max() >= len(inputs):
         raise PredictorError(
             f"A {by}",
@@ -93,7 +93,7 @@ def _refuse_bad_inputs(inputs: Inputs, splits: Splits, by: str) -> None:
 class _Nodes:
     """The nodes being made: one per framework's node, and more where a test is a chain."""
 
-    def __init__(self, inputs: Inputs, splits: Splits) -> None:
+    def __init__(self, inputs: ModelInputs, splits: Splits) -> None:
         self.inputs, self.splits = inputs, splits
         self.nodes = np.zeros(len(splits.wire), dtype=NODE)
         self.nodes["feature"] = -1

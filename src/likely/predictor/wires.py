@@ -237,7 +237,7 @@ def _from_rank(ranks: NDArray[np.int64]) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class ModelInputs:
     """The inputs of a model in order, and the schema they come from. What a reader is given."""
 
     schema: Schema
@@ -249,12 +249,12 @@ class Inputs:
         return len(self.wires)
 
     @classmethod
-    def raw(cls, schema: Schema, *, none: bool = False) -> Inputs:
+    def raw(cls, schema: Schema, *, none: bool = False) -> ModelInputs:
         """The schema's own columns. A missing value is NaN, or, with `none`, None where a column holds that."""
         wires = (raw_wire(j, feature, none=none) for j, feature in enumerate(schema.features))
         return cls(schema, tuple(wires), untouched=True)
 
-    def named(self, names: Sequence[Any], by: str) -> Inputs:
+    def named(self, names: Sequence[Any], by: str) -> ModelInputs:
         """The raw columns with these names, in this order; refuses a name that the schema does not have."""
         places = {wire.name: wire for wire in self.wires}
         for name in names:
@@ -266,7 +266,7 @@ class Inputs:
                 )  # fmt: skip
         return replace(self, wires=tuple(places[name] for name in names))
 
-    def counted(self, count: int, by: str) -> Inputs:
+    def counted(self, count: int, by: str) -> ModelInputs:
         """These inputs, if there are `count` of them; refuses another number."""
         if len(self.wires) != count:
             raise PredictorError(
@@ -275,7 +275,7 @@ class Inputs:
             )  # fmt: skip
         return self
 
-    def then(self, *steps: Step, by: str) -> Inputs:
+    def then(self, *steps: Step, by: str) -> ModelInputs:
         """Every wire after further steps."""
         return replace(self, wires=tuple(wire.then(*steps, by=by) for wire in self.wires))
 

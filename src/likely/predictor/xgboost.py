@@ -31,11 +31,11 @@ from likely.predictor.boosting import (
     refuse_no_trees,
     refuse_several_outputs,
 )
-from likely.predictor.forms import Form, Linear
+from likely.predictor.forms import Form, LinearModel
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, register
 from likely.predictor.trees import Splits, tree_ensemble
-from likely.predictor.wires import FLOAT32, Inputs, Step, Wire
+from likely.predictor.wires import FLOAT32, ModelInputs, Step, Wire
 from likely.schema.features import Feature
 from likely.schema.values import Numbers, Value
 
@@ -97,7 +97,7 @@ def _wrapped(model: Any, role: Role) -> _Use:
     return _Use(booster, type(model).__name__, role, classes, rounds, missing)
 
 
-def _form(use: _Use, inputs: Inputs) -> Form:
+def _form(use: _Use, inputs: ModelInputs) -> Form:
     learner = json.loads(use.booster.save_raw("json"))["learner"]
     link = _link(learner["objective"]["name"], use)
     shape = learner["learner_model_param"]
@@ -129,7 +129,7 @@ def _base(learner: Mapping[str, Any], outputs: int) -> Numbers:
     return np.log(base) if _LINKS[objective].kind == "exponential" else base
 
 
-def _prepared(wire: Wire, c: int, learner: Mapping[str, Any], bound: Inputs, use: _Use) -> Wire:
+def _prepared(wire: Wire, c: int, learner: Mapping[str, Any], bound: ModelInputs, use: _Use) -> Wire:
     """Input c as the booster reads it: categories as codes, in float32, NaN for a code that counts as missing."""
     if bound.untouched and learner["feature_types"] and learner["feature_types"][c] == "c":
         wire = _coded(wire, bound.schema.features[wire.feature], _categories(learner, c), use.by)
@@ -195,7 +195,9 @@ def _as_cut(values: Sequence[Value]) -> list[Any]:
     return [text[start:end] for start, end in pairwise(accumulate(map(len, words), initial=0))]
 
 
-def _trees(use: _Use, learner: Mapping[str, Any], inputs: Inputs, link: Link, classes: tuple[Value, ...], base: Numbers) -> Form:
+def _trees(
+    use: _Use, learner: Mapping[str, Any], inputs: ModelInputs, link: Link, classes: tuple[Value, ...], base: Numbers
+) -> Form:
     booster = learner["gradient_booster"]
     model = booster.get("gbtree", booster)["model"]
     count = model["iteration_indptr"][: None if use.rounds is None else use.rounds + 1][-1]
@@ -243,7 +245,7 @@ def _sets(tree: Mapping[str, Any]) -> list[tuple[int, frozenset[float]]]:
     return [(node, frozenset(map(float, tree["categories"][start : start + size]))) for node, start, size in places]
 
 
-def _hole(use: _Use, inputs: Inputs) -> tuple[float, float] | None:
+def _hole(use: _Use, inputs: ModelInputs) -> tuple[float, float] | None:
     """The number that counts as missing: `missing`, and 0 of a sparse array, which XGBoost never sees."""
     marks = {mark for mark in (use.missing, 0.0 if inputs.sparse else math.nan) if not math.isnan(mark)}
     if len(marks) > 1:
@@ -254,7 +256,7 @@ def _hole(use: _Use, inputs: Inputs) -> tuple[float, float] | None:
     return next(((mark, mark) for mark in marks), None)
 
 
-def _refuse_odd_categories(inputs: Inputs, splits: Splits, use: _Use) -> None:
+def _refuse_odd_categories(inputs: ModelInputs, splits: Splits, use: _Use) -> None:
     """Refuse categories that are numbers with fractions, or of which one counts as missing."""
     for c in np.unique(splits.wire[list(splits.categories or ())]):
         wire = inputs.wires[c]
@@ -267,7 +269,7 @@ def _refuse_odd_categories(inputs: Inputs, splits: Splits, use: _Use) -> None:
             _refuse_missing_number(wire, inputs, use)
 
 
-def _refuse_missing_number(wire: Wire, inputs: Inputs, use: _Use) -> None:
+def _refuse_missing_number(wire: Wire, inputs: ModelInputs, use: _Use) -> None:
     feature: Any = inputs.schema.features[wire.feature]
     reads = wire.apply(np.array([feature.lower, feature.upper]))
     if reads.min() <= use.missing <= reads.max():
@@ -277,7 +279,9 @@ def _refuse_missing_number(wire: Wire, inputs: Inputs, use: _Use) -> None:
         )  # fmt: skip
 
 
-def _linear(use: _Use, learner: Mapping[str, Any], inputs: Inputs, link: Link, classes: tuple[Value, ...], base: Numbers) -> Form:
+def _linear(
+    use: _Use, learner: Mapping[str, Any], inputs: ModelInputs, link: Link, classes: tuple[Value, ...], base: Numbers
+) -> Form:
     weights = np.array(learner["gradient_booster"]["model"]["weights"], dtype=np.float64).reshape(-1, len(base))[:-1].T
     for wire in inputs.wires:
         if wire.numeric:
@@ -285,7 +289,7 @@ def _linear(use: _Use, learner: Mapping[str, Any], inputs: Inputs, link: Link, c
     columns = inputs.then(Step("fill", 0.0), by=use.by).columns(use.by)  # a missing value adds nothing
     # So the margin of an empty row is the bias; versions differ in which base scores they add to it.
     bias = _score_booster(use.booster, np.full((1, len(inputs)), math.nan))[0]
-    return Linear(link, classes, columns, weights, bias)
+    return LinearModel(link, classes, columns, weights, bias)
 
 
 def _score_wrapper(model: Any, X: Any) -> Numbers:

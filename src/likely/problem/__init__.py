@@ -1,5 +1,6 @@
 """What is asked of an engine and what it answers: the contract of `likely.search` and `likely.mio`."""
 
+from likely.problem.conflict import Conflict, Reason, likeliest, why
 from likely.problem.goal import (
     SCORE_MARGIN,
     Alternative,
@@ -12,25 +13,29 @@ from likely.problem.goal import (
     to_class,
 )
 from likely.problem.problem import Limits, Plausibility, Problem
-from likely.problem.result import Bounds, Moment, Result, Solution, Statistics, Status
+from likely.problem.result import Bounds, Progress, Result, Solution, Statistics, Status
 
 __all__ = [
     "SCORE_MARGIN",
     "Alternative",
     "Bounds",
+    "Conflict",
     "Goal",
     "Limits",
-    "Moment",
     "Plausibility",
     "Problem",
+    "Progress",
+    "Reason",
     "Result",
     "Share",
     "Solution",
     "Statistics",
     "Status",
     "between",
+    "likeliest",
     "not_class",
     "prediction",
     "probability",
     "to_class",
+    "why",
 ]

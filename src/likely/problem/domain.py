@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit.measure import steps_below
+from likely.circuit.model.measure import steps_below
 from likely.predictor import TreeEnsemble
 from likely.problem.problem import Problem
 from likely.schema import Continuous, Feature, Integer, Mixed

@@ -42,19 +42,19 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """All of these must hold: coefficients @ scores >= least. `number` is the class that a row then has, if it has one.
+    """All of these must hold: coefficients @ scores >= lower. `class_index` is the class that a row then has, if it has one.
 
     So must the `share`, which is not linear; engines use the inequalities, which follow from it, for their bounds.
     """
 
     coefficients: Numbers  # inequality x output
-    least: Numbers
-    number: int | None = None
+    lower: Numbers
+    class_index: int | None = None
     share: Share | None = None
 
     def met(self, scores: Numbers) -> NDArray[np.bool_]:
         """Which rows of scores fulfil it."""
-        linear = (scores @ self.coefficients.T >= self.least).all(axis=1)
+        linear = (scores @ self.coefficients.T >= self.lower).all(axis=1)
         return np.asarray(linear if self.share is None else linear & self.share.met(scores))
 
 

@@ -17,7 +17,7 @@ from likely.schema.values import Name, Numbers
 
 @dataclass(frozen=True, eq=False)
 class Plausibility:
-    """How likely an answer must be: log p >= `least`, and - `weight` * log p in the objective.
+    """How likely an answer must be: log p >= `lower`, and - `weight` * log p in the objective.
 
     p is the circuit's density of the row together with its new class, where the circuit has one. It is conditional on
     what is `given`, by name: features that may not change, as the factual has them (if one may, p is the row's density over
@@ -26,15 +26,15 @@ class Plausibility:
     """
 
     circuit: Circuit
-    least: float = -math.inf
+    lower: float = -math.inf
     weight: float = 0.0
     given: tuple[Name, ...] = ()
     approximate: bool = False
 
     def __post_init__(self) -> None:
-        if math.isnan(self.least) or not 0 <= self.weight < math.inf:
+        if math.isnan(self.lower) or not 0 <= self.weight < math.inf:
             raise ProblemError(
-                "Plausibility", "have a threshold and a weight of at least 0", (self.least, self.weight), "give finite numbers"
+                "Plausibility", "have a threshold and a weight of at least 0", (self.lower, self.weight), "give finite numbers"
             )
         object.__setattr__(self, "given", tuple(self.given))
         known = [own.name for own in (*self.circuit.features, *([self.circuit.target] if self.circuit.target else []))]
@@ -85,25 +85,25 @@ class Problem:
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: seconds, boxes (or nodes), a gap between what is found and what is proven; and how many answers.
+    """When to stop: seconds, nodes, a gap between the best answer and the proved bound; and how many answers.
 
     With `solutions` > 1 the answers differ in at least one value (of a real feature: in the cell of the circuit, the trees
     and the rules that it lies in); with `other_features` each changes another set of features (an explainer
     asks for more: none changes all that a better one changes). None is dearer than the best
-    by more than the share `within` of it (the paper's rho).
+    by more than the share `pool_gap` of it (the paper's rho).
     """
 
     seconds: float = 60.0
-    boxes: int = 10_000_000
+    nodes: int = 10_000_000
     absolute_gap: float = 1e-6
     relative_gap: float = 0.0
     solutions: int = 1
     other_features: bool = False
-    within: float = math.inf
+    pool_gap: float = math.inf
 
     def __post_init__(self) -> None:
-        if not (self.seconds > 0 and self.boxes > 0 and self.solutions > 0):
-            raise ProblemError("Limits", "be positive", (self.seconds, self.boxes, self.solutions), "leave them out")
-        if not (self.absolute_gap >= 0 and self.relative_gap >= 0 and self.within >= 0):
-            gaps = (self.absolute_gap, self.relative_gap, self.within)
-            raise ProblemError("Gaps and `within`", "not be negative", gaps, "0 is the strictest")
+        if not (self.seconds > 0 and self.nodes > 0 and self.solutions > 0):
+            raise ProblemError("Limits", "be positive", (self.seconds, self.nodes, self.solutions), "leave them out")
+        if not (self.absolute_gap >= 0 and self.relative_gap >= 0 and self.pool_gap >= 0):
+            gaps = (self.absolute_gap, self.relative_gap, self.pool_gap)
+            raise ProblemError("Gaps and `pool_gap`", "not be negative", gaps, "0 is the strictest")

@@ -16,48 +16,48 @@ Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown"]
 class Bounds:
     """The objective of the last answer asked for, and what no row that is not among the answers can be below."""
 
-    found: float
-    proven: float
+    upper: float
+    lower: float
 
     @property
     def gap(self) -> float:
         """How much better an answer could still be."""
-        return max(0.0, self.found - self.proven)
+        return max(0.0, self.upper - self.lower)
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """One row, as doubles, with its objective and the parts of it; `number` is the class that its goal asked for."""
+    """One row, as doubles, with its objective and the parts of it; `class_index` is the class that its goal asked for."""
 
     row: Numbers
     objective: float
     cost: float
     log_likelihood: float
-    number: int | None = None
+    class_index: int | None = None
 
 
 @dataclass(frozen=True)
-class Moment:
+class Progress:
     """A point of the trace."""
 
     seconds: float
-    boxes: int
-    found: float
-    proven: float
+    nodes: int
+    upper: float
+    lower: float
 
 
 @dataclass(frozen=True)
 class Statistics:
     """What it took."""
 
-    boxes: int = 0
+    nodes: int = 0
     tested: int = 0
     #: Values (and cells of numbers) that were taken out of boxes because no answer has them.
     filtered: int = 0
     seconds: float = 0.0
     seconds_score: float = 0.0
     seconds_likelihood: float = 0.0
-    trace: tuple[Moment, ...] = ()
+    trace: tuple[Progress, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What a row may be: features, constraints, costs; rows <-> arrays; JSON and YAML."""
 
-from likely.schema.conditions import Condition, at_least, at_most, changes, decreases, equals, increases, was
+from likely.schema.conditions import Condition
 from likely.schema.constraints import (
     AllowedValues,
     Constraint,
@@ -9,7 +9,7 @@ from likely.schema.constraints import (
     Immutable,
     Implies,
     Increasing,
-    Linear,
+    LinearConstraint,
     MaxChanges,
     Range,
 )
@@ -31,18 +31,11 @@ __all__ = [
     "Implies",
     "Increasing",
     "Integer",
-    "Linear",
+    "LinearConstraint",
     "MaxChanges",
     "Mixed",
     "Ordinal",
     "Range",
     "Schema",
     "ValidationReport",
-    "at_least",
-    "at_most",
-    "changes",
-    "decreases",
-    "equals",
-    "increases",
-    "was",
 ]

@@ -381,10 +381,11 @@ class Forbid(Constraint):
 
 
 @dataclass(frozen=True, init=False)
-class Linear(Constraint):
+class LinearConstraint(Constraint):
     """sum of coefficient * feature <= upper, over numeric features; it does not bind where one of them is a code.
 
-    `Linear({"rent": 12, "income": -1}, 0)`: a year's rent is at most the income. `Linear.ordered("a", "b")`: a <= b.
+    `LinearConstraint({"rent": 12, "income": -1}, 0)`: a year's rent is at most the income.
+    `LinearConstraint.ordered("a", "b")`: a <= b.
     """
 
     rule: ClassVar[str] = "linear"
@@ -398,7 +399,7 @@ class Linear(Constraint):
         except (TypeError, ValueError):
             raise SchemaError(
                 "A linear rule", "have a number per feature and an upper end", f"{coefficients!r}, {upper!r}",
-                "write Linear({'rent': 12, 'income': -1}, 0)",
+                "write LinearConstraint({'rent': 12, 'income': -1}, 0)",
             ) from None  # fmt: skip
         object.__setattr__(self, "coefficients", pairs)
         object.__setattr__(self, "upper", end)
@@ -409,7 +410,7 @@ class Linear(Constraint):
             raise SchemaError("A linear rule", "have finite numbers", f"{coefficients!r}, {end!r}", "drop the infinite one")
 
     @classmethod
-    def ordered(cls, smaller: Name, larger: Name) -> Linear:
+    def ordered(cls, smaller: Name, larger: Name) -> LinearConstraint:
         """One column is at most another: `smaller <= larger`."""
         return cls(((smaller, 1.0), (larger, -1.0)), 0.0)
 
@@ -469,7 +470,8 @@ class MaxChanges(Constraint):
 
 
 RULES: dict[str, type[Constraint]] = {
-    kind.rule: kind for kind in (Immutable, Increasing, Decreasing, Range, AllowedValues, Implies, Forbid, Linear, MaxChanges)
+    kind.rule: kind
+    for kind in (Immutable, Increasing, Decreasing, Range, AllowedValues, Implies, Forbid, LinearConstraint, MaxChanges)
 }
 
 

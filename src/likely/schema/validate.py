@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Misfit:
     """Cells of one feature that do not fit: how many, what is wrong, and the first of them."""
 
     feature: Name
@@ -37,7 +37,7 @@ class ValidationReport:
     """What `schema.validate` found; `ok` if nothing."""
 
     rows: int
-    problems: tuple[Problem, ...]
+    problems: tuple[Misfit, ...]
     broken: tuple[tuple[Constraint, int], ...]
     missing: tuple[Name, ...]
     extra: tuple[Name, ...]
@@ -75,11 +75,11 @@ class ValidationReport:
 def validate(schema: Schema, data: pd.DataFrame) -> ValidationReport:
     """Everything in `data` that does not fit `schema`."""
     numbers = np.full((len(data), len(schema.features)), math.nan)
-    problems: list[Problem] = []
+    problems: list[Misfit] = []
     for j, feature in enumerate(schema.features):
         column: Any = data.get(feature.name)
         if isinstance(column, pd.DataFrame):
-            problems.append(Problem(feature.name, len(data), "stand in several columns of this name", str(column.shape[1])))
+            problems.append(Misfit(feature.name, len(data), "stand in several columns of this name", str(column.shape[1])))
         elif column is not None:
             numbers[:, j], found = _read(feature, column)
             problems += found
@@ -101,7 +101,7 @@ def _count_broken(schema: Schema, constraint: Constraint, numbers: Numbers) -> i
     return int((~all_satisfied(constraint.compile(schema, nobody), complete)).sum())
 
 
-def _read(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, list[Problem]]:
+def _read(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, list[Misfit]]:
     """The column's doubles, NaN where a cell does not fit, and what does not."""
     try:
         numbers, misfits = feature.encode(column), np.zeros(len(column), dtype=bool)
@@ -121,7 +121,7 @@ def _read(feature: Feature, column: pd.Series[Any]) -> tuple[Numbers, list[Probl
         (astray, f"between the steps of {feature.describe()}"),
     ):
         if rows.any():
-            problems.append(Problem(feature.name, int(rows.sum()), what, _example(column[rows].iloc[0])))
+            problems.append(Misfit(feature.name, int(rows.sum()), what, _example(column[rows].iloc[0])))
     return numbers, problems
 
 

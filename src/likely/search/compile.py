@@ -10,7 +10,7 @@ import numpy as np
 from likely._core import Problem as CoreProblem
 from likely._core import Share as CoreShare
 from likely.errors import ProblemError
-from likely.predictor import Column, Form, Linear, ReluNetwork, TreeEnsemble
+from likely.predictor import Column, Form, LinearModel, ReluNetwork, TreeEnsemble
 from likely.problem import Plausibility, Problem
 from likely.problem.domain import problem_cells
 from likely.schema import Feature
@@ -29,7 +29,7 @@ def compiled(problem: Problem) -> CoreProblem:
     for alternative in problem.goal.alternatives:
         wanted = alternative.share
         share = None if wanted is None else CoreShare(wanted.output, wanted.scale, *wanted.log_ends)
-        core.add_alternative(np.ascontiguousarray(alternative.coefficients), np.ascontiguousarray(alternative.least), share)
+        core.add_alternative(np.ascontiguousarray(alternative.coefficients), np.ascontiguousarray(alternative.lower), share)
     _add_plausibility(core, problem)
     for rule in rules:
         _add_rule(core, rule)
@@ -49,9 +49,9 @@ def _add_plausibility(core: CoreProblem, problem: Problem) -> None:
     own = problem.plausibility
     if own is None:
         return
-    targets = [_target(own, problem.form, alternative.number) for alternative in problem.goal.alternatives]
+    targets = [_target(own, problem.form, alternative.class_index) for alternative in problem.goal.alternatives]
     given = [own.log_given(problem.factual, target) for target in targets]
-    core.set_circuit(own.circuit.core, np.array(targets), np.array(given), own.approximate, own.least, own.weight)
+    core.set_circuit(own.circuit.core, np.array(targets), np.array(given), own.approximate, own.lower, own.weight)
 
 
 def _target(plausibility: Plausibility, form: Form, number: int | None) -> float:
@@ -65,7 +65,7 @@ def _add_form(core: CoreProblem, form: Form, features: Sequence[Feature]) -> Non
         divisor = float(len(form.roots)) if form.average else 1.0
         core.set_forest(form.nodes.view(np.uint8), form.roots, form.output_of, form.values, form.base, divisor)
         return
-    if isinstance(form, Linear):
+    if isinstance(form, LinearModel):
         layers = [(form.weights, form.bias)]
     elif isinstance(form, ReluNetwork):
         layers = list(form.layers)

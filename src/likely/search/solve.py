@@ -1,4 +1,4 @@
-"""`solve`: a problem's cheapest rows, with a proof, by branch and bound over boxes in the compiled core."""
+"""`solve`: a problem's cheapest rows, with a proof, by branch and bound in the compiled core."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from likely.problem import Bounds, Limits, Moment, Problem, Result, Solution, Statistics
+from likely.problem import Bounds, Limits, Problem, Progress, Result, Solution, Statistics
 from likely.schema.values import Numbers
 from likely.search.compile import compiled
 
@@ -16,7 +16,7 @@ def solve(
     limits: Limits | None = None,
     *,
     starts: Numbers | None = None,
-    callback: Callable[[Moment], bool] | None = None,
+    callback: Callable[[Progress], bool] | None = None,
 ) -> Result:
     """The best rows of a problem.
 
@@ -26,20 +26,20 @@ def solve(
     """
     limits = limits or Limits()
     rows = np.empty((0, len(problem.schema))) if starts is None else np.ascontiguousarray(starts, dtype=np.float64)
-    moved = None if callback is None else lambda *now: bool(callback(Moment(*now)))
+    moved = None if callback is None else lambda *now: bool(callback(Progress(*now)))
     found = compiled(problem).solve(
         limits.seconds,
-        limits.boxes,
+        limits.nodes,
         limits.absolute_gap,
         limits.relative_gap,
         limits.solutions,
         limits.other_features,
-        limits.within,
+        limits.pool_gap,
         rows,
         moved,
     )
     solutions = tuple(
-        Solution(np.array(row), objective, cost, likelihood, problem.goal.alternatives[alternative].number)
+        Solution(np.array(row), objective, cost, likelihood, problem.goal.alternatives[alternative].class_index)
         for row, objective, cost, likelihood, alternative in found["solutions"]
     )
     statistics = Statistics(
@@ -49,7 +49,7 @@ def solve(
         found["seconds"],
         found["seconds_score"],
         found["seconds_likelihood"],
-        tuple(Moment(*now) for now in found["trace"]),
+        tuple(Progress(*now) for now in found["trace"]),
     )
     bounds = Bounds(found["found"], found["proven"])
     return Result(found["status"], solutions, bounds, statistics, found["interrupted"])

@@ -9,9 +9,9 @@ from likely.show.axis import Axis
 from likely.show.changes import Move, Track, changes_of, plot_changes
 from likely.show.density import Density, density_map, plot_density
 from likely.show.drawing import plot_circuit
+from likely.show.front import plot_front
 from likely.show.layout import Edge, Layout, circuit_layout
 from likely.show.pages import report
-from likely.show.trade import plot_front
 
 __all__ = [
     "Axis",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.circuit import Circuit, log_likelihood
-from likely.circuit.measure import room, steps_below
+from likely.circuit.model.measure import room, steps_below
 from likely.schema import Feature
 from likely.schema.numeric import snap
 from likely.schema.values import LARGEST, Name, Numbers, code_number, holds_dates, is_code

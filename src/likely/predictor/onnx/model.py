@@ -18,7 +18,7 @@ from likely.predictor.forms import Form
 from likely.predictor.onnx.operators import walk
 from likely.predictor.onnx.values import Graph, Head, Node, Port
 from likely.predictor.tables import dense
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 from likely.schema.values import Numbers
 
 try:
@@ -46,7 +46,7 @@ def _broken(path: str | Path, got: str) -> PredictorError:
     return PredictorError(f"File {Path(path).name!r}", "hold an ONNX model", got, "export it again")
 
 
-def read(model: Any, inputs: Inputs) -> Form:
+def read(model: Any, inputs: ModelInputs) -> Form:
     """The form of an ONNX model."""
     graph = _graph(model)
     bound = graph.bind(inputs)

@@ -19,7 +19,7 @@ from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder
 from likely.predictor.onnx.trees import Forest
 from likely.predictor.trees import tree_ensemble
-from likely.predictor.wires import Inputs, Step, Wire, refuse_numbers
+from likely.predictor.wires import ModelInputs, Step, Wire, refuse_numbers
 
 #: The class of ONNX models, as errors name it.
 BY = "ModelProto"
@@ -60,7 +60,7 @@ class Graph:
     nodes: tuple[Node, ...]
     outputs: tuple[str, ...]
 
-    def bind(self, inputs: Inputs) -> Inputs:
+    def bind(self, inputs: ModelInputs) -> ModelInputs:
         """The inputs in the order of the graph's columns: by name where it has several ports, else by place."""
         if len(self.ports) == 1:
             return inputs.counted(self.ports[0].width or len(inputs), BY)
@@ -106,7 +106,7 @@ class Track:
         """This column after further steps."""
         return replace(self, steps=(*self.steps, *steps))
 
-    def wire(self, inputs: Inputs) -> Wire:
+    def wire(self, inputs: ModelInputs) -> Wire:
         """The column as a wire."""
         wire = inputs.wires[self.source]
         for step in self.steps:
@@ -114,7 +114,7 @@ class Track:
         return wire
 
 
-def _wired(tracks: Sequence[Track], inputs: Inputs) -> Inputs:
+def _wired(tracks: Sequence[Track], inputs: ModelInputs) -> ModelInputs:
     return replace(inputs, wires=tuple(track.wire(inputs) for track in tracks), untouched=False)
 
 
@@ -155,7 +155,7 @@ class Chain:
         """After a layer; an "affine" one sets the width."""
         return replace(self, width=len(arrays[0]) if name == "affine" else self.width, layers=(*self.layers, (name, arrays)))
 
-    def form(self, inputs: Inputs, link: Link, classes: Sequence[Any]) -> Form:
+    def form(self, inputs: ModelInputs, link: Link, classes: Sequence[Any]) -> Form:
         """The neutral form of the layers."""
         builder = NetworkBuilder(_wired(self.tracks, inputs), BY)
         for name, arrays in self.layers:
@@ -175,7 +175,7 @@ class Trees:
         """The number of scores."""
         return len(self.forest.base)
 
-    def form(self, inputs: Inputs, link: Link, classes: Sequence[Any]) -> Form:
+    def form(self, inputs: ModelInputs, link: Link, classes: Sequence[Any]) -> Form:
         """The neutral form of the trees."""
         found = self.forest
         return tree_ensemble(
@@ -205,7 +205,7 @@ class Head:
         """The number of columns of the tensor."""
         return max(self.body.width, 2) if self.part == "classes" else 1
 
-    def form(self, inputs: Inputs) -> Form:
+    def form(self, inputs: ModelInputs) -> Form:
         """The neutral form; classes without a name are numbered."""
         numbered = range(max(self.body.width, 2) if self.link.classifies else 0)
         return self.body.form(inputs, self.link, tuple(numbered) if self.classes is None else self.classes)

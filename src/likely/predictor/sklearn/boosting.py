@@ -15,11 +15,11 @@ from likely.predictor.registry import Reader, register
 from likely.predictor.sklearn.common import bind, decision, name_of, prediction
 from likely.predictor.sklearn.trees import refuse_missing, stacked
 from likely.predictor.trees import tree_ensemble
-from likely.predictor.wires import FLOAT32, Inputs
+from likely.predictor.wires import FLOAT32, ModelInputs
 from likely.schema.values import Numbers, Value
 
 
-def _inputs(model: Any, inputs: Inputs) -> Inputs:
+def _inputs(model: Any, inputs: ModelInputs) -> ModelInputs:
     bound = bind(model, inputs).then(FLOAT32, by=name_of(model))
     refuse_missing(bound, name_of(model))
     return bound
@@ -38,7 +38,7 @@ def _base(model: Any) -> Numbers:
     return np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0], dtype=np.float64)
 
 
-def _gradient_boosting(model: Any, inputs: Inputs, link: Link, classes: tuple[Value, ...]) -> Form:
+def _gradient_boosting(model: Any, inputs: ModelInputs, link: Link, classes: tuple[Value, ...]) -> Form:
     base = _base(model)
     trees = [tree.tree_ for tree in model.estimators_.ravel()]  # stage by stage, in each one tree per output
     splits, roots = stacked(trees, [model.learning_rate * tree.value[:, 0, :] for tree in trees])
@@ -46,7 +46,7 @@ def _gradient_boosting(model: Any, inputs: Inputs, link: Link, classes: tuple[Va
     return tree_ensemble(inputs, splits, roots, output_of, link=link, classes=classes, base=base, by=name_of(model))
 
 
-def _read_classifier(model: Any, inputs: Inputs) -> Form:
+def _read_classifier(model: Any, inputs: ModelInputs) -> Form:
     inputs = _inputs(model, inputs)
     if model.estimators_.shape[1] > 1:
         link = Link("softmax")
@@ -55,7 +55,7 @@ def _read_classifier(model: Any, inputs: Inputs) -> Form:
     return _gradient_boosting(model, inputs, link, tuple(model.classes_))
 
 
-def _read_regressor(model: Any, inputs: Inputs) -> Form:
+def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
     return _gradient_boosting(model, _inputs(model, inputs), Link("identity"), ())
 
 
@@ -87,7 +87,7 @@ def _refuse_other_boosters(model: Any) -> None:
         )
 
 
-def _read_adaboost(model: Any, inputs: Inputs) -> Form:
+def _read_adaboost(model: Any, inputs: ModelInputs) -> Form:
     inputs = _inputs(model, inputs)
     _refuse_other_boosters(model)
     splits, roots = stacked([tree.tree_ for tree in model.estimators_], _votes(model))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likely.errors import PredictorError
 from likely.predictor.tables import as_fitted, takes_array
-from likely.predictor.wires import CASTS, Inputs, Step, Wire
+from likely.predictor.wires import CASTS, ModelInputs, Step, Wire
 from likely.schema.values import DATE, Numbers
 
 __all__ = ["as_fitted", "bind", "decision", "name_of", "prediction", "refuse_several_targets", "refuse_unfitted", "shares"]
@@ -31,7 +31,7 @@ def refuse_unfitted(model: Any) -> None:
         raise PredictorError(f"A {name_of(model)}", "be fitted", "one that is not", "call fit first") from None
 
 
-def bind(model: Any, inputs: Inputs) -> Inputs:
+def bind(model: Any, inputs: ModelInputs) -> ModelInputs:
     """The inputs that a fitted estimator reads, by the names it was fitted with, or else by their number."""
     by = name_of(model)
     refuse_unfitted(model)
@@ -47,7 +47,7 @@ def bind(model: Any, inputs: Inputs) -> Inputs:
 # -- precision: what dtype a block of columns has when scikit-learn makes an array of it ------------------------------
 
 
-def cast(inputs: Inputs, dtype: str, by: str) -> Inputs:
+def cast(inputs: ModelInputs, dtype: str, by: str) -> ModelInputs:
     """The inputs in an array of this dtype. Only a float dtype changes what follows."""
 
     def changed(wire: Wire) -> Wire:
@@ -67,24 +67,24 @@ def common_dtype(dtypes: Sequence[str]) -> str:
 _NUMBERS = {np.dtype(code).name for code in "?bhilqBHILQefd"}
 
 
-def dtype_of(inputs: Inputs) -> str:
+def dtype_of(inputs: ModelInputs) -> str:
     """The dtype of the inputs as one array, made by numpy."""
     return common_dtype([wire.dtype for wire in inputs.wires])
 
 
-def as_array(inputs: Inputs, by: str) -> Inputs:
+def as_array(inputs: ModelInputs, by: str) -> ModelInputs:
     """The inputs as `DataFrame.to_numpy` gives them: as numpy does, except that truth values and numbers are objects."""
     kinds = {wire.dtype == "bool" for wire in inputs.wires}
     return cast(inputs, dtype_of(inputs) if len(kinds) < 2 else "object", by)
 
 
-def as_numbers(inputs: Inputs, by: str) -> Inputs:
+def as_numbers(inputs: ModelInputs, by: str) -> ModelInputs:
     """The inputs as `check_array` gives them: objects become float64."""
     found = dtype_of(inputs)
     return cast(inputs, "float64" if found == "object" else found, by)
 
 
-def as_block(inputs: Inputs, by: str) -> Inputs:
+def as_block(inputs: ModelInputs, by: str) -> ModelInputs:
     """The inputs as the float array that scalers work on: in their own precision if that is one, else float64."""
     found = dtype_of(inputs)
     return cast(inputs, found if found in CASTS else "float64", by)

@@ -14,7 +14,7 @@ from likely.predictor.links import Link
 from likely.predictor.registry import Reader, register, transformer_reader_of
 from likely.predictor.sklearn.common import bind, decision, name_of, prediction
 from likely.predictor.trees import Splits, tree_ensemble
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 from likely.schema.values import Numbers, Value
 
 #: loss -> link
@@ -27,19 +27,19 @@ _REGRESSORS = {
 }
 
 
-def _inputs(model: Any, inputs: Inputs) -> Inputs:
+def _inputs(model: Any, inputs: ModelInputs) -> ModelInputs:
     """What the trees read: categorical columns first, as codes, a missing or unknown one NaN; then the other columns."""
     bound = bind(model, inputs)
     if model._preprocessor is None:
         return bound
     encoder = model._preprocessor.named_transformers_["encoder"]
     coded, others = (
-        Inputs(
+        ModelInputs(
             bound.schema, tuple(wire for wire, chosen in zip(bound.wires, model.is_categorical_, strict=True) if chosen == wanted)
         )
         for wanted in (True, False)
     )
-    return Inputs(bound.schema, transformer_reader_of(encoder)(encoder, coded).wires + others.wires)
+    return ModelInputs(bound.schema, transformer_reader_of(encoder)(encoder, coded).wires + others.wires)
 
 
 def _stacked(trees: Sequence[Any]) -> tuple[Splits, NDArray[np.int64]]:
@@ -74,20 +74,20 @@ def _categories(trees: Sequence[Any], roots: NDArray[np.int64]) -> dict[int, fro
     return found
 
 
-def _read(model: Any, inputs: Inputs, link: Link, classes: tuple[Value, ...]) -> Form:
+def _read(model: Any, inputs: ModelInputs, link: Link, classes: tuple[Value, ...]) -> Form:
     splits, roots = _stacked([tree for stage in model._predictors for tree in stage])
     base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
     output_of = np.tile(np.arange(len(base)), len(model._predictors))
     return tree_ensemble(inputs, splits, roots, output_of, link=link, classes=classes, base=base, by=name_of(model))
 
 
-def _read_classifier(model: Any, inputs: Inputs) -> Form:
+def _read_classifier(model: Any, inputs: ModelInputs) -> Form:
     inputs = _inputs(model, inputs)
     link = Link("softmax" if model.n_trees_per_iteration_ > 1 else "logistic")
     return _read(model, inputs, link, tuple(model.classes_))
 
 
-def _read_regressor(model: Any, inputs: Inputs) -> Form:
+def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
     inputs = _inputs(model, inputs)
     return _read(model, inputs, _link(model), ())
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from likely.predictor.forms import Form, Linear
+from likely.predictor.forms import Form, LinearModel
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, register
 from likely.predictor.sklearn.common import bind, decision, name_of, prediction, refuse_several_targets
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 
 #: class -> link of two classes, link of several
 _CLASSIFIERS = {
@@ -42,18 +42,18 @@ def _link(model: Any, several: bool) -> Link:
     return Link(many if several else two)
 
 
-def _read_classifier(model: Any, inputs: Inputs) -> Form:
+def _read_classifier(model: Any, inputs: ModelInputs) -> Form:
     by = name_of(model)
     columns = bind(model, inputs).columns(by)
     weights, bias = np.atleast_2d(model.coef_), np.broadcast_to(model.intercept_, (len(np.atleast_2d(model.coef_)),))
-    return Linear(_link(model, len(weights) > 1), tuple(model.classes_), columns, weights, bias)
+    return LinearModel(_link(model, len(weights) > 1), tuple(model.classes_), columns, weights, bias)
 
 
-def _read_regressor(model: Any, inputs: Inputs) -> Form:
+def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
     columns = bind(model, inputs).columns(name_of(model))
     weights = np.atleast_2d(model.coef_)
     refuse_several_targets(model, len(weights))
-    return Linear(Link("identity"), (), columns, weights, np.broadcast_to(model.intercept_, (1,)))
+    return LinearModel(Link("identity"), (), columns, weights, np.broadcast_to(model.intercept_, (1,)))
 
 
 for _name in _CLASSIFIERS:

@@ -13,14 +13,14 @@ from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder
 from likely.predictor.registry import Reader, register
 from likely.predictor.sklearn.common import as_fitted, bind, name_of, prediction, refuse_several_targets
-from likely.predictor.wires import Inputs
+from likely.predictor.wires import ModelInputs
 from likely.schema.values import Numbers
 
 #: what follows a regressor's last layer -> link
 _REGRESSORS = {"identity": "identity", "exp": "exponential"}
 
 
-def _layers(model: Any, inputs: Inputs) -> NetworkBuilder:
+def _layers(model: Any, inputs: ModelInputs) -> NetworkBuilder:
     by = name_of(model)
     bound = bind(model, inputs)
     if model.activation not in ("relu", "identity"):
@@ -38,7 +38,7 @@ def _layers(model: Any, inputs: Inputs) -> NetworkBuilder:
     return builder
 
 
-def _read_classifier(model: Any, inputs: Inputs) -> Form:
+def _read_classifier(model: Any, inputs: ModelInputs) -> Form:
     builder = _layers(model, inputs)
     if model.out_activation_ == "softmax":
         return builder.finish(Link("softmax"), tuple(model.classes_))
@@ -49,7 +49,7 @@ def _read_classifier(model: Any, inputs: Inputs) -> Form:
     return builder.finish(Link("logistic"), tuple(model.classes_))
 
 
-def _read_regressor(model: Any, inputs: Inputs) -> Form:
+def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
     builder = _layers(model, inputs)
     refuse_several_targets(model, model.n_outputs_)
     return builder.finish(Link(_REGRESSORS[model.out_activation_]), ())

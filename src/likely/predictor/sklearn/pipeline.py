@@ -22,11 +22,11 @@ from likely.predictor.sklearn.common import (
     name_of,
     refuse_unfitted,
 )
-from likely.predictor.wires import CASTS, Inputs, Step, Wire
+from likely.predictor.wires import CASTS, ModelInputs, Step, Wire
 from likely.schema.values import Numbers
 
 
-def transformed(transformer: Any, inputs: Inputs) -> Inputs:
+def transformed(transformer: Any, inputs: ModelInputs) -> ModelInputs:
     """What a fitted transformer or "passthrough" makes of the inputs."""
     if transformer is None or isinstance(transformer, str):
         return inputs
@@ -36,13 +36,13 @@ def transformed(transformer: Any, inputs: Inputs) -> Inputs:
 # -- in a row ---------------------------------------------------------------------------------------------------------
 
 
-def _through(steps: Any, inputs: Inputs) -> Inputs:
+def _through(steps: Any, inputs: ModelInputs) -> ModelInputs:
     for _, step in steps:
         inputs = transformed(step, inputs)
     return inputs
 
 
-def _read_pipeline(model: Any, inputs: Inputs) -> Form:
+def _read_pipeline(model: Any, inputs: ModelInputs) -> Form:
     last = model.steps[-1][1]
     if last is None or isinstance(last, str):
         raise PredictorError("A Pipeline", "end in a classifier or regressor", repr(last), "pass it as encoder= instead")
@@ -59,11 +59,11 @@ def _score_pipeline(model: Any, X: Any) -> Numbers:
     return reader_of(last).score(last, X)
 
 
-def _transform_pipeline(model: Any, inputs: Inputs) -> Inputs:
+def _transform_pipeline(model: Any, inputs: ModelInputs) -> ModelInputs:
     return _through(model.steps, inputs)
 
 
-def _read_search(model: Any, inputs: Inputs) -> Form:
+def _read_search(model: Any, inputs: ModelInputs) -> Form:
     refuse_unfitted(model)
     return reader_of(model.best_estimator_).read(model.best_estimator_, inputs)
 
@@ -75,7 +75,7 @@ def _score_search(model: Any, X: Any) -> Numbers:
 # -- side by side -----------------------------------------------------------------------------------------------------
 
 
-def _column_transformer(model: Any, inputs: Inputs) -> Inputs:
+def _column_transformer(model: Any, inputs: ModelInputs) -> ModelInputs:
     refuse_unfitted(model)
     names = list(getattr(model, "feature_names_in_", range(model.n_features_in_)))
     chosen = [
@@ -86,7 +86,7 @@ def _column_transformer(model: Any, inputs: Inputs) -> Inputs:
     wires = _wires_at(model, inputs, names, sorted({place for *_, places in chosen for place in places}))
     parts = []
     for name, transformer, places in chosen:
-        part = Inputs(inputs.schema, tuple(wires[place] for place in places), sparse=inputs.sparse)
+        part = ModelInputs(inputs.schema, tuple(wires[place] for place in places), sparse=inputs.sparse)
         parts.append(_weighted(transformed(transformer, part), (model.transformer_weights or {}).get(name), name_of(model)))
     return _side_by_side(model, inputs, parts, sparse=getattr(model, "sparse_output_", False))  # not there if all is dropped
 
@@ -95,7 +95,7 @@ def _drops(transformer: Any) -> bool:
     return isinstance(transformer, str) and transformer == "drop"
 
 
-def _wires_at(model: Any, inputs: Inputs, names: list[Any], places: list[int]) -> dict[int, Wire]:
+def _wires_at(model: Any, inputs: ModelInputs, names: list[Any], places: list[int]) -> dict[int, Wire]:
     """The wires of the columns that a ColumnTransformer uses; the schema need not have those that it drops."""
     if inputs.untouched and hasattr(model, "feature_names_in_"):
         used = inputs.named([names[place] for place in places], name_of(model)).wires
@@ -119,7 +119,7 @@ def _places(columns: Any, names: list[Any]) -> list[int]:
     return [names.index(c) if isinstance(c, str) else int(c) % len(names) for c in found]
 
 
-def _union(model: Any, inputs: Inputs) -> Inputs:
+def _union(model: Any, inputs: ModelInputs) -> ModelInputs:
     parts = [
         _weighted(transformed(transformer, inputs), (model.transformer_weights or {}).get(name), name_of(model))
         for name, transformer in model.transformer_list
@@ -128,7 +128,7 @@ def _union(model: Any, inputs: Inputs) -> Inputs:
     return _side_by_side(model, inputs, parts, sparse=any(part.sparse for part in parts))
 
 
-def _weighted(inputs: Inputs, weight: float | None, by: str) -> Inputs:
+def _weighted(inputs: ModelInputs, weight: float | None, by: str) -> ModelInputs:
     """The inputs times a weight, which numpy first rounds to the precision of the array."""
     if weight is None:
         return inputs
@@ -137,10 +137,10 @@ def _weighted(inputs: Inputs, weight: float | None, by: str) -> Inputs:
         dtype = wire.dtype.lower() if wire.dtype.lower() in CASTS else "float64"
         factor = Step("multiply", float(np.dtype(dtype).type(weight)))
         wires.append(wire.then(Step(dtype), factor, by=by))
-    return Inputs(inputs.schema, tuple(wires), sparse=inputs.sparse)
+    return ModelInputs(inputs.schema, tuple(wires), sparse=inputs.sparse)
 
 
-def _side_by_side(model: Any, inputs: Inputs, parts: Sequence[Inputs], *, sparse: bool) -> Inputs:
+def _side_by_side(model: Any, inputs: ModelInputs, parts: Sequence[ModelInputs], *, sparse: bool) -> ModelInputs:
     """The parts as one table: a DataFrame, whose columns keep their dtypes, or an array, which has one."""
     by = name_of(model)
     output = getattr(model, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
@@ -148,7 +148,7 @@ def _side_by_side(model: Any, inputs: Inputs, parts: Sequence[Inputs], *, sparse
         parts = [as_numbers(part, by) if sparse else as_array(part, by) for part in parts]
         dtype = common_dtype([dtype_of(part) for part in parts if len(part)])
         parts = [cast(part, "float32" if sparse and dtype == "float16" else dtype, by) for part in parts]
-    return Inputs(inputs.schema, tuple(wire for part in parts for wire in part.wires), sparse=sparse)
+    return ModelInputs(inputs.schema, tuple(wire for part in parts for wire in part.wires), sparse=sparse)
 
 
 register("sklearn.Pipeline", Reader(_read_pipeline, _score_pipeline))

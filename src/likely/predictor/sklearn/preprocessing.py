@@ -17,7 +17,7 @@ from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.registry import TransformerReader, register_transformer
 from likely.predictor.sklearn.common import as_block, as_numbers, bind, cast, dtype_of, name_of
 from likely.predictor.tables import dense
-from likely.predictor.wires import CASTS, Inputs, Step, Wire, refuse_numbers
+from likely.predictor.wires import CASTS, ModelInputs, Step, Wire, refuse_numbers
 from likely.schema.values import plain
 
 # -- scalers ----------------------------------------------------------------------------------------------------------
@@ -26,10 +26,10 @@ from likely.schema.values import plain
 _CASTS_PARAMETERS = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 8)
 
 
-def _scaler(steps: Callable[[Any, int, Inputs], list[Step]]) -> TransformerReader:
+def _scaler(steps: Callable[[Any, int, ModelInputs], list[Step]]) -> TransformerReader:
     """A reader of a scaler, from its steps for column c of a block."""
 
-    def read(scaler: Any, inputs: Inputs) -> Inputs:
+    def read(scaler: Any, inputs: ModelInputs) -> ModelInputs:
         by = name_of(scaler)
         block = as_block(bind(scaler, inputs), by)
         return replace(block, wires=tuple(wire.then(*steps(scaler, c, block), by=by) for c, wire in enumerate(block.wires)))
@@ -37,29 +37,29 @@ def _scaler(steps: Callable[[Any, int, Inputs], list[Step]]) -> TransformerReade
     return read
 
 
-def _divide(scale: Any, block: Inputs) -> Step:
+def _divide(scale: Any, block: ModelInputs) -> Step:
     """Scalers divide the numbers of an array, and multiply those of a sparse matrix by the reciprocal."""
     return Step("multiply", float(1.0 / scale)) if block.sparse else Step("divide", float(scale))
 
 
-def _standard(scaler: Any, c: int, block: Inputs) -> list[Step]:
+def _standard(scaler: Any, c: int, block: ModelInputs) -> list[Step]:
     dtype = np.dtype(dtype_of(block) if _CASTS_PARAMETERS and not block.sparse else "float64")
     shift = [Step("subtract", float(dtype.type(scaler.mean_[c])))] if scaler.with_mean else []
     return shift + ([_divide(dtype.type(scaler.scale_[c]), block)] if scaler.with_std else [])
 
 
-def _min_max(scaler: Any, c: int, block: Inputs) -> list[Step]:
+def _min_max(scaler: Any, c: int, block: ModelInputs) -> list[Step]:
     low, high = scaler.feature_range
     clip = [Step("at_least", float(low)), Step("at_most", float(high))] if scaler.clip else []
     return [Step("multiply", float(scaler.scale_[c])), Step("add", float(scaler.min_[c])), *clip]
 
 
-def _robust(scaler: Any, c: int, block: Inputs) -> list[Step]:
+def _robust(scaler: Any, c: int, block: ModelInputs) -> list[Step]:
     shift = [Step("subtract", float(scaler.center_[c]))] if scaler.with_centering else []
     return shift + ([_divide(scaler.scale_[c], block)] if scaler.with_scaling else [])
 
 
-def _max_abs(scaler: Any, c: int, block: Inputs) -> list[Step]:
+def _max_abs(scaler: Any, c: int, block: ModelInputs) -> list[Step]:
     clip = [Step("at_least", -1.0), Step("at_most", 1.0)] if getattr(scaler, "clip", False) else []
     return [_divide(scaler.scale_[c], block), *clip]
 
@@ -67,7 +67,7 @@ def _max_abs(scaler: Any, c: int, block: Inputs) -> list[Step]:
 # -- encoders ---------------------------------------------------------------------------------------------------------
 
 
-def _one_hot(encoder: Any, inputs: Inputs) -> Inputs:
+def _one_hot(encoder: Any, inputs: ModelInputs) -> ModelInputs:
     bound, table = _encoded(encoder, inputs)
     wires: list[Wire] = []
     start = 0
@@ -75,7 +75,7 @@ def _one_hot(encoder: Any, inputs: Inputs) -> Inputs:
         stop = start + _width(encoder, c)
         wires += [wire.coded(table[: len(wire.atoms), k], np.dtype(encoder.dtype).name) for k in range(start, stop)]
         start = stop
-    return Inputs(inputs.schema, tuple(wires), sparse=encoder.sparse_output)
+    return ModelInputs(inputs.schema, tuple(wires), sparse=encoder.sparse_output)
 
 
 def _width(encoder: Any, c: int) -> int:
@@ -85,13 +85,13 @@ def _width(encoder: Any, c: int) -> int:
     return len(encoder.categories_[c]) - (0 if rare is None else len(rare) - 1) - dropped
 
 
-def _ordinal(encoder: Any, inputs: Inputs) -> Inputs:
+def _ordinal(encoder: Any, inputs: ModelInputs) -> ModelInputs:
     bound, table = _encoded(encoder, inputs)
     dtype = np.dtype(encoder.dtype).name
-    return Inputs(inputs.schema, tuple(wire.coded(table[: len(wire.atoms), c], dtype) for c, wire in enumerate(bound.wires)))
+    return ModelInputs(inputs.schema, tuple(wire.coded(table[: len(wire.atoms), c], dtype) for c, wire in enumerate(bound.wires)))
 
 
-def _encoded(encoder: Any, inputs: Inputs) -> tuple[Inputs, NDArray[Any]]:
+def _encoded(encoder: Any, inputs: ModelInputs) -> tuple[ModelInputs, NDArray[Any]]:
     """The inputs, and what the encoder itself makes of a table whose rows are their first atoms, second atoms, ..."""
     bound = bind(encoder, inputs)
     for c, wire in enumerate(bound.wires):
@@ -124,7 +124,7 @@ def _is_nan(value: Any) -> bool:
 # -- imputer ----------------------------------------------------------------------------------------------------------
 
 
-def _imputer(imputer: Any, inputs: Inputs) -> Inputs:
+def _imputer(imputer: Any, inputs: ModelInputs) -> ModelInputs:
     """Fills missing values; on complete rows, nothing. An indicator is 1 where the value was missing."""
     by = name_of(imputer)
     bound = bind(imputer, inputs)
@@ -147,7 +147,7 @@ def _filled(wire: Wire, marks: Sequence[bool], statistic: Any) -> Wire:
     return replace(wire, atoms=tuple(fill if mark else atom for atom, mark in zip(wire.atoms, marks, strict=True)))
 
 
-def _marks(imputer: Any, wire: Wire, inputs: Inputs) -> list[bool]:
+def _marks(imputer: Any, wire: Wire, inputs: ModelInputs) -> list[bool]:
     """Which atoms an imputer takes for missing; refuses a marker among the numbers, and missing values it leaves."""
     marker = imputer.missing_values
     if marker is pd.NA:
@@ -168,7 +168,7 @@ def _marks(imputer: Any, wire: Wire, inputs: Inputs) -> list[bool]:
     return [atom is marker or atom == marker for atom in wire.atoms]
 
 
-def _among_numbers(marker: float, wire: Wire, inputs: Inputs) -> bool:
+def _among_numbers(marker: float, wire: Wire, inputs: ModelInputs) -> bool:
     """Whether a number of the feature may have become the marker."""
     feature: Any = inputs.schema.features[wire.feature]
     if all(step.op in CASTS for step in wire.steps):
@@ -180,7 +180,7 @@ def _among_numbers(marker: float, wire: Wire, inputs: Inputs) -> bool:
 # -- the identity -----------------------------------------------------------------------------------------------------
 
 
-def _function(transformer: Any, inputs: Inputs) -> Inputs:
+def _function(transformer: Any, inputs: ModelInputs) -> ModelInputs:
     if transformer.func is not None:
         called = getattr(transformer.func, "__name__", repr(transformer.func))
         raise UnsupportedModelError(

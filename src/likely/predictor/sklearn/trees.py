@@ -14,14 +14,14 @@ from likely.predictor.links import Link
 from likely.predictor.registry import Reader, register
 from likely.predictor.sklearn.common import bind, name_of, prediction, refuse_several_targets, shares
 from likely.predictor.trees import Splits, tree_ensemble
-from likely.predictor.wires import FLOAT32, Inputs
+from likely.predictor.wires import FLOAT32, ModelInputs
 from likely.schema.values import Numbers
 
 _CLASSIFIERS = ("DecisionTreeClassifier", "ExtraTreeClassifier", "RandomForestClassifier", "ExtraTreesClassifier")
 _REGRESSORS = ("DecisionTreeRegressor", "ExtraTreeRegressor", "RandomForestRegressor", "ExtraTreesRegressor")
 
 
-def refuse_missing(inputs: Inputs, by: str) -> None:
+def refuse_missing(inputs: ModelInputs, by: str) -> None:
     """Refuse missing values where the model refuses them."""
     for wire in inputs.wires:
         if np.isnan(wire.numbers(by)).any():
@@ -52,7 +52,7 @@ def stacked(trees: Sequence[Any], values: Sequence[Numbers]) -> tuple[Splits, ND
     return splits, roots
 
 
-def _read(model: Any, inputs: Inputs, link: Link, classes: Callable[[Any], Sequence[Any]]) -> Form:
+def _read(model: Any, inputs: ModelInputs, link: Link, classes: Callable[[Any], Sequence[Any]]) -> Form:
     by = name_of(model)
     inputs = bind(model, inputs).then(FLOAT32, by=by)
     refuse_several_targets(model, model.n_outputs_)
@@ -67,11 +67,11 @@ def _read(model: Any, inputs: Inputs, link: Link, classes: Callable[[Any], Seque
     )  # fmt: skip
 
 
-def _read_classifier(model: Any, inputs: Inputs) -> Form:
+def _read_classifier(model: Any, inputs: ModelInputs) -> Form:
     return _read(model, inputs, Link("shares"), lambda model: model.classes_)
 
 
-def _read_regressor(model: Any, inputs: Inputs) -> Form:
+def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
     return _read(model, inputs, Link("identity"), lambda model: ())
 
 

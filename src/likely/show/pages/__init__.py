@@ -7,10 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from likely._display.markup import Html, el, join
 from likely.errors import ExplainerError
 from likely.explain import Explanation, Front, Verification
 from likely.show.pages.many import many_page
-from likely.show.pages.markup import Html, el, join
 from likely.show.pages.one import one_page
 
 #: The page may load nothing: browsers refuse what a mistake of ours might ask for.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from likely._display.markup import Html, el, join
 from likely.explain import Audit, Explanation, audit
 from likely.explain.auditing import GROUP_HEAD, Use, group_cells, share
-from likely.show.pages.markup import Html, el, join
 from likely.show.pages.parts import MARKS, answer_text, cards, claim_box, table
 from likely.show.pages.pictures import bar_picture
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from likely._display.markup import Html, el, join
 from likely.explain import Explanation, Front, Verification
 from likely.schema.values import show_value
-from likely.show.pages.markup import Html, el, join
 from likely.show.pages.parts import answer_text, cards, claim_box, facts, row_table, said
 from likely.show.pages.pictures import front_picture
 
@@ -95,10 +95,10 @@ def _evidence(explanation: Explanation) -> Html:
     pairs = [
         ("question", f"{'an incomplete row' if query.label is None else said(query.label)} → {wanted}"),
         ("status", f"{explanation.status}{', interrupted' if explanation.interrupted else ''}"),
-        ("bounds", f"found {_number(bounds.found)}, nothing else below {_number(bounds.proven)} (proved)"),
+        ("bounds", f"found {_number(bounds.upper)}, nothing else below {_number(bounds.lower)} (proved)"),
         ("least log-likelihood", least or "none was asked for"),
         ("likelihood given", ", ".join(map(str, query.given)) or "nothing"),
-        ("search", f"{explanation.boxes:,} boxes in {explanation.seconds:.2g} s, engine {query.engine}"),
+        ("search", f"{explanation.nodes:,} nodes in {explanation.seconds:.2g} s, engine {query.engine}"),
         ("model, circuit", f"{explanation.evidence.model}, {explanation.evidence.circuit}"),
         ("versions", ", ".join(f"{name} {number}" for name, number in explanation.evidence.versions.items())),
     ]

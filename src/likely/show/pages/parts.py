@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from likely._display.markup import Html, Part, el, join
 from likely.explain import Counterfactual, Explanation
-from likely.explain.words import claim, joined
+from likely.explain.text import claim, joined
 from likely.schema.values import Value, show_value
 from likely.show.axis import told
 from likely.show.changes import Track, changes_of
-from likely.show.pages.markup import Html, Part, el, join
 from likely.show.pages.pictures import share_picture, track_picture
 
 #: status -> a word, and the class of its colour

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from likely._display.markup import Html, el
 from likely.explain import Front
 from likely.show.changes import Move, Track
-from likely.show.pages.markup import Html, el
+from likely.show.front import front_axis
 from likely.show.ticks import number_ticks
-from likely.show.trade import front_axis
 
 #: Of a front: width, height, and room on the left, right, top and bottom.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 460.0, 268.0, 44.0, 16.0, 30.0, 46.0

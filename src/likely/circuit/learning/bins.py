@@ -1,0 +1,189 @@
+"""How a learner sees a variable: a few bins, and the leaf that probabilities of bins make.
+
+Categories, ranks and special codes are a bin each, and so are whole numbers (or multiples of a step) of a short range.
+Other numbers are cut so that a bin has rows to learn from; a value that repeats often gets a bin of its own, around it.
+No bin is narrower than `finest`, a share of the range in which nearly all rows lie (1st to 99th percentile). There must
+be such a limit: a density per unit can be driven up for ever by narrower bins around a value that repeats, and would
+then say nothing about how plausible a row is. Beyond what was seen there are three wider and wider bins on either side.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely.circuit.model.measure import room, steps_below
+from likely.circuit.model.nodes import Categories, Coded, Histogram, Leaf
+from likely.schema import Continuous, Feature, Integer, Mixed
+from likely.schema.region import above
+from likely.schema.values import LARGEST, Numbers, code_number, is_code
+
+#: No bin is narrower than this share of the range of nearly all rows.
+FINEST = 1 / 200
+#: Nor than this, whatever the range: a density, one over a width, stays within the doubles.
+LEAST_WIDTH = 1e-290
+#: Whole numbers have a bin each if at most as many fit in their range.
+MOST_WHOLE = 200
+#: A value that at least this share of the rows has gets a bin of its own.
+OFTEN = 0.005
+#: A bin holds at least as many rows, and at least this share of all.
+FEWEST_ROWS, FEWEST_SHARE = 5, 0.0005
+#: The widths of the bins beyond what was seen, as shares of its range.
+TAILS = (0.05, 0.2, 1.0)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of one variable: special codes first, then ranges breaks[i] <= v < breaks[i + 1] of numbers or places."""
+
+    feature: Feature
+    codes: int
+    breaks: Numbers
+    room: Numbers
+    #: How many of the first and of the last ranges lie beyond what was seen.
+    tails: tuple[int, int] = (0, 0)
+
+    def __len__(self) -> int:
+        return len(self.room)
+
+    def index(self, values: Numbers) -> NDArray[np.intp]:
+        """The bin of each value, the nearest one for a value outside all; -1 for a NaN."""
+        last = max(len(self.breaks) - 2, 0)
+        found = np.clip(np.searchsorted(self.breaks, values, side="right") - 1, 0, last) + self.codes
+        if self.codes:
+            code = is_code(values)
+            found[code] = np.round(values[code] / code_number(0)) - 1
+        return np.where(np.isnan(values), -1, found)
+
+    def leaf(self, variable: int, probabilities: Numbers) -> Leaf:
+        """The normalised leaf with these probabilities of bins."""
+        shares = np.asarray(probabilities, dtype=np.float64) / np.sum(probabilities)
+        if not self.feature.numeric:
+            return Categories(variable, tuple(shares))
+        codes, numbers = shares[: self.codes], shares[self.codes :]
+        total = float(numbers.sum())
+        wide = self.room[self.codes :]
+        densities = np.divide(numbers, wide * (total or 1.0), out=np.zeros(len(numbers)), where=wide > 0)
+        if not self.codes:
+            return _histogram(variable, self.breaks, densities)
+        return Coded(variable, tuple(codes), _histogram(variable, self.breaks, densities) if total > 0 else None)
+
+
+def _histogram(variable: int, breaks: Numbers, densities: Numbers) -> Histogram:
+    """A histogram with neighbouring bins of one density joined."""
+    new = np.concatenate([[True], densities[1:] != densities[:-1]])
+    return Histogram(variable, (*breaks[:-1][new], float(breaks[-1])), tuple(densities[new]))
+
+
+def bins_of(rows: Numbers, features: Sequence[Feature], finest: float = FINEST) -> tuple[Bins, ...]:
+    """The bins of every variable of a table."""
+    return tuple(_bins(feature, rows[:, j], finest) for j, feature in enumerate(features))
+
+
+def _bins(feature: Feature, values: Numbers, finest: float) -> Bins:
+    if not isinstance(feature, (Continuous, Integer, Mixed)):
+        count = len(feature.atoms)
+        return Bins(feature, 0, np.arange(count + 1.0), np.ones(count))
+    numbers = np.sort(values[~np.isnan(values) & ~is_code(values)])
+    if not len(numbers):
+        numbers = np.array([feature.lower, feature.upper])
+    below, core, over = _breaks(feature, numbers, finest)
+    breaks = np.clip(np.concatenate([below, core, over]), -LARGEST, LARGEST)
+    wide = room(feature, breaks[:-1], breaks[1:])
+    tails = int((wide[: len(below)] > 0).sum()), int((wide[len(wide) - len(over) :] > 0).sum())
+    breaks = np.append(breaks[:-1][wide > 0], breaks[-1])  # where the only number of a bin is a code, it joins the one before
+    codes = len(feature.atoms)
+    return Bins(feature, codes, breaks, np.concatenate([np.ones(codes), wide[wide > 0]]), tails)
+
+
+def _breaks(feature: Continuous | Integer | Mixed, numbers: Numbers, finest: float) -> tuple[Numbers, Numbers, Numbers]:
+    """Breaks below, within and beyond what was seen; the outermost hold the feature's bounds."""
+    grid = feature.grid
+    if grid is None:
+        return _tailed(_real_cuts(numbers, finest), feature.lower, above(feature.upper), whole=False)
+    # Where there is a step, all is counted in steps. Whole numbers are exact; of other steps the multiples are what
+    # somebody's arithmetic made of them (0.07 or 7 * 0.01), and the breaks lie half a step away from all of them.
+    lower, upper = steps_below(np.array([feature.lower, -feature.upper]), grid)
+    tailed = _tailed(_whole_cuts(np.round(numbers / grid), finest), lower, 1 - upper, whole=True)
+    below, core, over = ((part - (0.0 if grid == 1.0 else 0.5)) * grid for part in tailed)
+    return below, core, over
+
+
+def _tailed(core: Numbers, lower: float, end: float, *, whole: bool) -> tuple[Numbers, Numbers, Numbers]:
+    """Breaks below, within and beyond what was seen; the outermost hold lower <= v < end."""
+    away = np.cumsum(TAILS) * (core[-1] - core[0])
+    if whole:
+        away = np.maximum(np.round(away), np.arange(1.0, len(TAILS) + 1))
+    below, over = core[0] - away[::-1], core[-1] + away
+    below[0], over[-1] = min(below[0], lower), max(over[-1], end)
+    return below, core, over
+
+
+def _spread_of(numbers: Numbers) -> float:
+    """The range of nearly all numbers, or if that is 0, of all."""
+    return float(np.subtract(*np.quantile(numbers, [0.99, 0.01]))) or float(numbers[-1] - numbers[0])
+
+
+def _real_cuts(numbers: Numbers, finest: float) -> Numbers:
+    """Where to cut the numbers that were seen, every real being one."""
+    # Doubles must lie within a bin, and a density, one over its width, must be one.
+    least = max(LEAST_WIDTH, 4 * float(np.spacing(np.abs(numbers).max())))
+    width = max(finest * _spread_of(numbers) or 1.0, least)
+    return _cuts(numbers, width, above(float(numbers[-1])))
+
+
+def _whole_cuts(places: Numbers, finest: float) -> Numbers:
+    """Where to cut the whole numbers that were seen."""
+    end = float(places[-1]) + 1
+    if end - places[0] <= MOST_WHOLE:
+        return np.arange(places[0], end + 1)
+    return np.unique(np.ceil(_cuts(places, max(1.0, np.ceil(finest * _spread_of(places))), end)))
+
+
+def _cuts(numbers: Numbers, width: float, end: float) -> Numbers:
+    """Cuts up to an end: around the values that repeat, and between them wherever there are rows for another bin."""
+    own = _repeated(numbers, width)
+    start = float(numbers[0])
+    cuts = [min(start, own[0][0]) if own else start]
+    for low, high in own:
+        if low - cuts[-1] >= width:
+            cuts += [*_filled(numbers, cuts[-1], low, width), low]
+        elif len(cuts) > 1:
+            cuts[-1] += (low - cuts[-1]) / 2  # too narrow for a bin: its neighbours share it
+        cuts.append(high)
+    if end - cuts[-1] >= width:
+        cuts += [*_filled(numbers, cuts[-1], end, width), end]
+    elif len(cuts) == 1:
+        cuts.append(start + width)
+    return np.unique(np.array([*cuts[:-1], max(cuts[-1], end)]))
+
+
+def _repeated(numbers: Numbers, width: float) -> list[tuple[float, float]]:
+    """The bins of values that repeat, in order: the most frequent first, none over another."""
+    values, counts = np.unique(numbers, return_counts=True)
+    found: list[tuple[float, float]] = []
+    for place in np.argsort(-counts, kind="stable"):
+        if counts[place] < max(2.0, OFTEN * len(numbers)):
+            break
+        own = float(values[place]) - width / 2, float(values[place]) + width / 2
+        at = bisect(found, own)
+        if (at == 0 or found[at - 1][1] <= own[0]) and (at == len(found) or own[1] <= found[at][0]):
+            found.insert(at, own)
+    return found
+
+
+def _filled(numbers: Numbers, low: float, high: float, width: float) -> list[float]:
+    """Cuts within low <= v < high, no closer than `width`, with rows enough in between and on either side."""
+    rows = int(max(FEWEST_ROWS, FEWEST_SHARE * len(numbers)))
+    cuts: list[float] = []
+    at, last = low, np.searchsorted(numbers, high)
+    while (next_row := np.searchsorted(numbers, at) + rows) < len(numbers):
+        at = max(at + width, float(numbers[next_row]))
+        if at > high - width or last - np.searchsorted(numbers, at) < rows:
+            break
+        cuts.append(at)
+    return cuts

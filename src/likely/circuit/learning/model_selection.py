@@ -1,0 +1,199 @@
+"""Which circuit to learn, and how large: the smallest of a few that is not worse on rows it has not seen.
+
+Every node is paid again in every explanation. Of mixtures (`learning.mixture`), three sizes are tried and the
+smallest circuit there is, a product of independent variables; of trees (`learning.grow`), three sizes. With few rows
+all of them are held out once, in five turns (some of them, in fewer turns, if the rows are wide); with many, a tenth of them
+is, and the trials learn from a sample of the others. A smaller circuit is preferred if the largest mean log-likelihood
+exceeds its own by no more than one standard error of their difference, row by row, or by nothing that matters. The bins are
+those of all rows; all else is learned without those held out.
+
+Mixtures take longer than trees, and gain less and less with each component. So the largest is not tried when the one before
+it was worse than a smaller one, or when a tree is ahead of it by more than it has gained on the product of independent
+variables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely._display.progress import Progress
+from likely.circuit.learning import grow, mixture
+from likely.circuit.learning.grow import Grown
+from likely.circuit.learning.mixture import Binned, Mixture
+from likely.schema.values import Numbers
+
+Places = NDArray[np.intp]
+Method: TypeAlias = Literal["mixture", "tree"]
+
+#: With at most as many rows, a fifth of them is held out in each of five turns, or fewer for want of time: about as many
+#: cells are looked at in all, where less than a thousand rows take as long as a thousand.
+FEW_ROWS = 5_000
+TURNS, CELLS_OF_TURNS, ROWS_OF_A_TURN = 5, 500_000, 1_000
+#: With more: the share held out, and the most rows that a trial learns from (also cells of them) and is judged by.
+HELD_OUT, MOST_TRAINING, MOST_CELLS, MOST_JUDGED = 0.1, 50_000, 2_000_000, 20_000
+#: With fewer rows there is nothing to choose with.
+FEWEST_ROWS = 20
+#: The sizes that are tried, as parts of the largest.
+PARTS = (1, 2, 4)
+#: A mean log-likelihood higher by less is not worth a node.
+NO_MATTER = 1e-3
+#: The largest mixture: nodes per row, but enough per variable for some components; and no more than so many nodes, or per
+#: variable.
+PER_ROW, ENOUGH_PER_VARIABLE, MOST_NODES, PER_VARIABLE = 0.15, 5, 700, 8
+#: The largest tree: as many nodes, or as many per variable.
+TREE_PER_VARIABLE = 16
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The size and method chosen, the mean log-likelihood of held-out rows, and what to keep if Ctrl-C ended the trials."""
+
+    nodes: int
+    validation: float
+    kept: Mixture | Grown | None = None
+    method: Method = "mixture"
+
+
+def largest(rows: int, variables: int, method: Method = "mixture") -> int:
+    """The most nodes that a circuit of so many rows and variables may have by default."""
+    if method == "tree":
+        return max(MOST_NODES, TREE_PER_VARIABLE * variables)
+    return int(min(max(PER_ROW * rows, ENOUGH_PER_VARIABLE * variables), max(MOST_NODES, PER_VARIABLE * variables)))
+
+
+def fitted(
+    method: Method,
+    table: Binned,
+    sizes: Sequence[int],
+    seed: int,
+    *,
+    threads: int,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Iterator[Mixture | Grown]:
+    """What a method learns, one of each size."""
+    if method == "tree":
+        yield from grow.fit(table, sizes, seed, progress=progress)
+    else:
+        yield from (mixture.fit(table, own, seed, threads=threads, progress=progress) for own in sizes)
+
+
+def size(
+    table: Binned,
+    nodes: int | None,
+    seed: int,
+    *,
+    methods: Sequence[Method] = ("mixture",),
+    threads: int,
+    progress: Progress,
+) -> Choice:
+    """The method and size to learn with; `nodes`, if given, and then only which method is better on held-out rows."""
+    rows, variables = table.places.shape
+    if rows < FEWEST_ROWS:
+        return Choice(_untried(rows, variables, methods[0]) if nodes is None else nodes, math.nan, None, methods[0])
+    splits = list(_splits(rows, variables, np.random.default_rng(seed)))
+    turns = [(table.some(learned).alone(), table.some(judged)) for learned, judged in splits]
+    weights = table.weights[np.concatenate([judged for _, judged in splits])]
+    plan = list(_plan(methods, rows, variables, nodes))
+    found: list[_Trial] = []
+    last: Mixture | Grown | None = None
+    try:
+        for step, (method, sizes) in enumerate(plan):
+            trials = [_Trial(method, own) for own in sizes]
+            for turn, (training, unseen) in enumerate(turns):
+                progress((step + turn / len(turns)) / len(plan), f"trying a {method} of {max(sizes)} nodes")
+                for trial, last in zip(trials, fitted(method, training, sizes, seed, threads=threads), strict=True):
+                    trial.add(last, unseen, threads)
+            found += trials
+            if _hopeless(found, max(plan[-1][1]), weights):
+                break
+    except KeyboardInterrupt:
+        return _kept(last or mixture.fit(table, variables + 1, seed, threads=threads))
+    return _smallest(found, weights)
+
+
+def _kept(last: Mixture | Grown) -> Choice:
+    """What was learned last, for want of better."""
+    return Choice(last.nodes, math.nan, replace(last, interrupted=True), "mixture" if isinstance(last, Mixture) else "tree")
+
+
+def _plan(methods: Sequence[Method], rows: int, variables: int, nodes: int | None) -> Iterator[tuple[Method, list[int]]]:
+    """What to try: trees of all sizes, which grow out of each other; then mixtures one by one, the smallest first."""
+    least = variables + 1
+    for method in sorted(methods, key=("tree", "mixture").index):
+        most = largest(rows, variables, method) if nodes is None else nodes
+        sizes = sorted({max(least, most // part) for part in PARTS}) if nodes is None else [nodes]
+        if method == "tree":
+            yield method, sizes
+        else:
+            yield from ((method, [own]) for own in sorted({*sizes, *([least] if nodes is None else [])}))
+
+
+@dataclass
+class _Trial:
+    """A method and a size at most: the nodes of what was learned, and the log-likelihood of held-out rows, turn by turn."""
+
+    method: Method
+    most: int
+    nodes: list[int] = field(default_factory=list)
+    logs: list[Numbers] = field(default_factory=list)
+
+    def add(self, learned: Mixture | Grown, unseen: Binned, threads: int) -> None:
+        """Judge what was learned in one turn; an interrupt if Ctrl-C had ended it."""
+        if learned.interrupted:
+            raise KeyboardInterrupt
+        self.nodes.append(learned.nodes)
+        if isinstance(learned, Mixture):
+            self.logs.append(mixture.log_densities(learned, unseen, threads))
+        else:
+            self.logs.append(grow.log_densities(learned, unseen, threads))
+
+    def mean(self, weights: Numbers) -> float:
+        """The mean log-likelihood of held-out rows."""
+        return float(np.average(np.concatenate(self.logs), weights=weights))
+
+
+def _splits(rows: int, variables: int, rng: np.random.Generator) -> Iterator[tuple[Places, Places]]:
+    """Rows to learn from and rows to judge by."""
+    order = rng.permutation(rows)
+    if rows <= FEW_ROWS:
+        for turn in range(min(TURNS, max(1, CELLS_OF_TURNS // (max(rows, ROWS_OF_A_TURN) * variables)))):
+            judged = order[turn::TURNS]
+            yield np.setdiff1d(order, judged), np.sort(judged)
+        return
+    count = min(MOST_JUDGED, round(HELD_OUT * rows))
+    training = min(MOST_TRAINING, max(FEW_ROWS, MOST_CELLS // variables))
+    yield np.sort(order[count : count + training]), np.sort(order[:count])
+
+
+def _hopeless(trials: Sequence[_Trial], most: int, weights: Numbers) -> bool:
+    """Whether a mixture of at most so many nodes will not catch up with a smaller one, or with the best tree."""
+    trees = [trial.mean(weights) for trial in trials if trial.method == "tree"]
+    mixtures = [trial.mean(weights) for trial in trials if trial.method == "mixture"]
+    if len(mixtures) < 2 or 2 * trials[-1].most < most:
+        return False
+    if mixtures[-1] < mixtures[-2]:
+        return True
+    return bool(trees) and 0 < mixtures[-1] - mixtures[0] < max(trees) - mixtures[-1]
+
+
+def _untried(rows: int, variables: int, method: Method) -> int:
+    """The nodes to learn with where no rows can be held out: a mixture would be of their noise."""
+    return variables + 1 if method == "mixture" else largest(rows, variables, method)
+
+
+def _smallest(trials: Sequence[_Trial], weights: Numbers) -> Choice:
+    """The one with the fewest nodes that is not worse than the best."""
+    trials = sorted(trials, key=lambda trial: (sum(trial.nodes), trial.most))
+    logs = np.array([np.concatenate(trial.logs) for trial in trials])
+    means = np.average(logs, axis=1, weights=weights)
+    best = int(np.argmax(means))
+    behind = means[best] - means
+    errors = np.sqrt(np.average((logs[best] - logs - behind[:, None]) ** 2, axis=1, weights=weights) / logs.shape[1])
+    place = int(np.argmax(behind <= np.maximum(errors, NO_MATTER)))
+    return Choice(trials[place].most, float(means[place]), None, trials[place].method)

@@ -1,0 +1,1 @@
+"""What a circuit is: nodes, their checks, and the compiled form that is computed with."""

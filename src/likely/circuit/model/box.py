@@ -1,0 +1,50 @@
+"""Boxes: for some variables the set of values still allowed; every other variable is free."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from likely.errors import CircuitError
+from likely.schema import Feature
+from likely.schema.region import Region
+from likely.schema.values import LARGEST, Name, Numbers
+
+if TYPE_CHECKING:
+    from likely.circuit.model.circuit import Circuit
+
+#: The allowed values of variables by name, as sets of doubles (`feature.number` says which double a value is).
+Box: TypeAlias = Mapping[Name, Region]
+
+
+def regions_of(circuit: Circuit, box: Box) -> list[Region]:
+    """The values of every variable in a box, a free one's whole domain; refuses a box that holds no row."""
+    found = [on_values(variable, variable.region) for variable in circuit.variables]
+    for name, region in box.items():
+        j = circuit.index(name)
+        found[j] = on_values(circuit.variables[j], region)
+        if found[j].empty:
+            raise CircuitError(
+                f"The box's values of feature {name!r}", "hold a value of the feature", region.intervals,
+                f"it has {circuit.variables[j].describe()}", feature=name,
+            )  # fmt: skip
+    return found
+
+
+def on_values(feature: Feature, region: Region) -> Region:
+    """A region cut to a feature's values; where those are whole numbers, its intervals are from value to value."""
+    reached = feature.reachable(region)
+    if getattr(feature, "grid", None) != 1.0:
+        return reached
+    return Region(tuple(pair if pair[1] < -LARGEST else (math.ceil(pair[0]), math.floor(pair[1])) for pair in reached.intervals))
+
+
+def leaf_logs(circuit: Circuit, rows: Numbers) -> Numbers:
+    """The log density of every leaf (its node's column) at every row."""
+    logs = np.zeros((len(rows), len(circuit.nodes)))
+    for j, cells in enumerate(circuit.cells):
+        logs[:, cells.leaves] = cells.log_densities(rows[:, j], circuit.floor).T
+    return logs

@@ -1,0 +1,209 @@
+"""`Circuit`: how likely a row is, as a value."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from likely._core import Circuit as CoreCircuit
+from likely.circuit.model.cells import Cells, cells_of, compiled
+from likely.circuit.model.check import Report, report, scopes
+from likely.circuit.model.nodes import Leaf, Node, Product, Sum, node_from_dict, node_to_dict
+from likely.errors import CircuitError
+from likely.schema import Feature
+from likely.schema.features import feature_from_dict
+from likely.schema.values import Name, Numbers
+
+VERSION = 1
+#: The least density of any leaf at any value, unless a circuit says otherwise: the spacing of doubles at 1, 2^-52.
+FLOOR = 2.220446049250313e-16
+
+
+@dataclass(frozen=True, repr=False)
+class Circuit:
+    """A sum-product network over the features of a table and, if there is a `target`, the class.
+
+    `nodes` are in topological order: children before parents, the root last. A node may have several parents. Every leaf
+    has at least the density `floor` everywhere, so that a row outside all that was seen is unlikely, not impossible;
+    `floor=0` takes that away. A frozen value: it is checked when it is made, and never changes.
+    """
+
+    features: tuple[Feature, ...]
+    nodes: tuple[Node, ...]
+    target: Feature | None = None
+    floor: float = FLOOR
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "nodes", tuple(self.nodes))
+        if not (isinstance(self.floor, (int, float)) and 0 <= self.floor < math.inf):
+            raise CircuitError("The floor of a circuit", "be a number of at least 0", repr(self.floor), "leave it out")
+        names = [variable.name for variable in self.variables]
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise CircuitError("The names of variables", "differ", f"{twice!r} twice", "rename one", feature=twice)
+        scopes(self)
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> tuple[Feature, ...]:
+        """The features, then the target: one column each in the rows that a circuit scores."""
+        return self.features if self.target is None else (*self.features, self.target)
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of the variables, in order."""
+        return tuple(variable.name for variable in self.variables)
+
+    def index(self, name: Name) -> int:
+        """The place of a variable."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            known = ", ".join(repr(n) for n in self.names)
+            raise CircuitError("A variable", "be in the circuit", repr(name), f"it has {known}", feature=name) from None
+
+    @property
+    def edges(self) -> int:
+        """How many edges there are: the work of one sweep."""
+        return sum(len(node.children) for node in self.nodes if isinstance(node, (Sum, Product)))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        kinds = [sum(isinstance(node, kind) for node in self.nodes) for kind in (Sum, Product, Leaf)]
+        size = f"{len(self.nodes)} nodes ({kinds[0]} sums, {kinds[1]} products, {kinds[2]} leaves) and {self.edges} edges"
+        target = f", the class {self.target.name!r} among them" if self.target else ""
+        return f"Circuit of {size} over {len(self.variables)} variables{target}"
+
+    def check(self) -> Report:
+        """What holds of this circuit: smooth, decomposable, weights and leaves that sum to 1, what no leaf covers."""
+        return report(self)
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def encode(self, X: pd.DataFrame | Numbers, y: Any = None) -> Numbers:
+        """A table (and its classes) as the array of doubles that a circuit scores; what is not there is NaN, any value.
+
+        The classes may also be a column of the table. An array is taken as encoded: a column per variable, or all but the
+        target.
+        """
+        if isinstance(X, pd.DataFrame):
+            rows = self._encode_table(X)
+        else:
+            given = np.atleast_2d(np.asarray(X, dtype=np.float64))
+            widths = {len(self.variables), len(self.features)}
+            if given.ndim != 2 or given.shape[1] not in widths:
+                rule = f"have {' or '.join(str(width) for width in sorted(widths))} columns"
+                raise CircuitError("An array of rows", rule, given.shape, "use circuit.encode(X, y)")
+            rows = np.full((len(given), len(self.variables)), np.nan)
+            rows[:, : given.shape[1]] = given
+        if y is not None:
+            rows[:, -1] = self._encode_class(y, len(rows))
+        return rows
+
+    def _encode_table(self, X: pd.DataFrame) -> Numbers:
+        known = [(j, variable) for j, variable in enumerate(self.variables) if variable.name in X.columns]
+        if not known:
+            names = ", ".join(repr(name) for name in self.names)
+            raise CircuitError("A table", "have some of the circuit's columns", list(X.columns), f"the circuit has {names}")
+        rows = np.full((len(X), len(self.variables)), np.nan)
+        for j, variable in known:
+            rows[:, j] = variable.encode(X[variable.name])
+        return rows
+
+    def _encode_class(self, y: Any, count: int) -> Numbers:
+        if self.target is None:
+            raise CircuitError("y", "be left out", "classes", "this circuit was learned without a target")
+        column = pd.Series([y] * count) if np.isscalar(y) else pd.Series(y)
+        if len(column) != count:
+            raise CircuitError("y", f"have one class per row ({count})", len(column), "give as many")
+        return self.target.encode(column)
+
+    def log_likelihood(self, X: pd.DataFrame | Numbers, y: Any = None) -> Numbers:
+        """The natural logarithm of the density of each row; see `likely.circuit.queries.evaluate.log_likelihood`."""
+        from likely.circuit.queries.evaluate import log_likelihood
+
+        return log_likelihood(self, self.encode(X, y))
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `from_dict` reads back without loss."""
+        return {
+            "version": VERSION,
+            "features": [feature.to_dict() for feature in self.features],
+            "target": None if self.target is None else self.target.to_dict(),
+            "floor": self.floor,
+            "nodes": [node_to_dict(node) for node in self.nodes],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Circuit:
+        """The circuit that `to_dict` described."""
+        keys = {"version", "features", "target", "floor", "nodes"}
+        if not isinstance(data, Mapping) or set(data) != keys:
+            got = sorted(map(str, data)) if isinstance(data, Mapping) else type(data).__name__
+            raise CircuitError("A circuit's data", f"have {', '.join(sorted(keys))}", got, "use circuit.to_json()")
+        if data["version"] != VERSION:
+            raise CircuitError(
+                "The version of a circuit", f"be {VERSION}", repr(data["version"]), "write it with this version of likely"
+            )
+        target = None if data["target"] is None else feature_from_dict(data["target"])
+        features = tuple(feature_from_dict(item) for item in _listed(data, "features"))
+        return cls(features, tuple(node_from_dict(item) for item in _listed(data, "nodes")), target, data["floor"])
+
+    def to_json(self) -> str:
+        """JSON text that `from_json` reads back without loss, to the last bit."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Circuit:
+        """The circuit in a JSON text."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise CircuitError("A circuit's text", "be JSON", error, "use circuit.to_json()") from None
+        return cls.from_dict(data)
+
+    def save(self, path: str | Path) -> None:
+        """Write a JSON file."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Circuit:
+        """Read a JSON file."""
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+    # -- computing ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def cells(self) -> tuple[Cells, ...]:
+        """The leaves of every variable over its cells; what the sweeps and the engines compute with."""
+        return cells_of(self)
+
+    @cached_property
+    def core(self) -> CoreCircuit:
+        """This circuit in the compiled core."""
+        return compiled(self, self.cells)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The value alone: what was compiled is compiled again where it is needed."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("cells", "core")}
+
+
+def _listed(data: Mapping[str, Any], key: str) -> list[Any]:
+    found = data[key]
+    if not isinstance(found, list):
+        raise CircuitError(f"The {key} of a circuit", "be a list", type(found).__name__, "use circuit.to_json()")
+    return found

@@ -1,0 +1,117 @@
+"""How much room a range of doubles has in a feature: the width of an interval of reals, the count of values elsewhere.
+
+A density of a number is per unit of the raw feature. So a whole number `v` has the room of [v, v + 1), a multiple of a
+step the room of one step, a category, a rank and a special code have room 1, and
+
+    mass of a leaf = sum over bins of density * room = 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from likely.circuit.model.nodes import Leaf
+from likely.errors import CircuitError
+from likely.schema import Feature, Mixed
+from likely.schema.region import Region
+from likely.schema.values import LARGEST, Numbers, code_number
+
+
+def room(feature: Feature, low: Numbers, high: Numbers) -> Numbers:
+    """The room of each range low <= v < high."""
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    grid = getattr(feature, "grid", None) if feature.numeric else 1.0
+    if grid is None:
+        found = np.clip(high, -LARGEST, LARGEST) - np.clip(low, -LARGEST, LARGEST)
+    else:
+        start, end = places(feature, low, high)
+        taken = sum(((start <= place) & (place < end)).astype(np.float64) for place in taken_places(feature))
+        found = (end - start - taken) * grid
+    if isinstance(feature, Mixed):
+        for k in range(len(feature.codes)):
+            found = found + ((low <= code_number(k)) & (high > code_number(k)))
+    return np.asarray(found)
+
+
+def places(feature: Feature, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+    """The multiples of a feature's step, or the values in its list, in each range: the first place, and the first beyond."""
+    if feature.numeric:
+        grid: float = getattr(feature, "grid")  # noqa: B009 - the caller knows that there is one
+        return steps_below(low, grid), steps_below(high, grid)
+    last = len(feature.atoms)
+    return np.clip(np.ceil(low), 0, last), np.clip(np.ceil(high), 0, last)
+
+
+def taken_places(feature: Feature) -> list[float]:
+    """The places of numbers within the bounds of a mixed feature that are codes, in order: no value stands there."""
+    grid = getattr(feature, "grid", None)
+    if grid is None or not isinstance(feature, Mixed):
+        return []
+    gaps = Region.between(feature.lower, feature.upper) - feature.region
+    return [round(low / grid) for low, _ in gaps.intervals if abs(low / grid - round(low / grid)) <= _slack(low / grid, grid)]
+
+
+def steps_below(numbers: Numbers, grid: float) -> Numbers:
+    """How many multiples of the step (from 0 on) lie below each number; a multiple written in decimals counts as itself."""
+    with np.errstate(over="ignore"):
+        found = np.clip(np.clip(numbers, -LARGEST, LARGEST) / grid, -LARGEST, LARGEST)  # codes lie below, at no place
+    near = np.round(found)
+    return np.where(np.abs(found - near) <= _slack(near, grid), near, np.ceil(found))
+
+
+def _slack(places: Any, grid: float) -> Any:
+    """How far from a whole number of steps a multiple of the step may lie: the bits of a single. Whole numbers are exact."""
+    return 0.0 if grid == 1.0 else np.minimum(1e-6 * np.maximum(1.0, np.abs(places)), 0.25)
+
+
+def half_open(feature: Feature, region: Region) -> tuple[Numbers, Numbers]:
+    """The closed intervals of a region as low <= v < high; where there is a step, half a step above the last value."""
+    ends = np.array(region.intervals, dtype=np.float64).reshape(-1, 2)
+    low, high = ends[:, 0], ends[:, 1]
+    beyond = np.nextafter(high, np.inf)
+    grid = getattr(feature, "grid", None)
+    return low, beyond if grid is None else np.where(high < -LARGEST, beyond, (0.5 - steps_below(-high, grid)) * grid)
+
+
+def massless(feature: Feature) -> CircuitError:
+    """The refusal of a leaf that no value can be drawn from."""
+    return CircuitError(
+        f"Every leaf of feature {feature.name!r}", "have a density above 0 somewhere", "one without", "drop the leaf",
+        feature=feature.name,
+    )  # fmt: skip
+
+
+def mass(leaf: Leaf, feature: Feature, region: Region | None = None) -> float:
+    """The probability that a leaf gives to a region (None: to everything)."""
+    breaks, densities = leaf.steps
+    total = 0.0
+    low, high = (np.array([-np.inf]), np.array([np.inf])) if region is None else half_open(feature, region)
+    for start, end in zip(low, high, strict=True):
+        if len(densities):
+            inner = room(feature, np.clip(breaks[:-1], start, end), np.clip(breaks[1:], start, end))
+            total += float(densities @ inner)
+        if leaf.peaked is not None:
+            total += leaf.peaked.share * _peaked_mass(leaf, feature, float(start), float(end))
+    return total
+
+
+def _peaked_mass(leaf: Leaf, feature: Feature, low: float, high: float) -> float:
+    """The mass of the parametric part in low <= v < high. On a feature with a step, a value stands for one step."""
+    from scipy import stats
+
+    from likely.circuit.model.families import FAMILIES
+
+    assert leaf.peaked is not None
+    low, high = max(low, -LARGEST), min(high, LARGEST)
+    if low >= high:
+        return 0.0
+    family = FAMILIES[leaf.peaked.family]
+    law = family.scipy(stats, leaf.peaked.a, leaf.peaked.b)
+    if family.discrete:
+        return float(law.cdf(np.ceil(high) - 1) - law.cdf(np.ceil(low) - 1))
+    grid = getattr(feature, "grid", None)
+    if grid is not None:
+        low, high = (float((steps_below(np.array(end), grid) - 0.5) * grid) for end in (low, high))
+    return float(law.cdf(high) - law.cdf(low))

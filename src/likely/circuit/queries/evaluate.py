@@ -1,0 +1,139 @@
+"""One bottom-up sweep, many algebras: likelihoods, approximations from both sides, bounds, derivatives, probabilities.
+
+A circuit is a formula of sums and products over its leaves. What stands in the leaves, and what a sum does with its
+children, decides what the root is:
+
+    leaves at a row's values            sum          the likelihood
+                                        max          the paper's approximation, from below
+                                        both maxima  its counterpart, from above
+    leaves at 1 for unknown values      sum          the marginal likelihood
+    leaves at extremes over a box       sum          bounds for every row of the box
+    leaves at their mass in a box       sum          the probability of the box
+
+Batches of rows run in the compiled core. All results are natural logarithms; densities are per unit of raw features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from likely.circuit.model.box import Box, leaf_logs, regions_of
+from likely.circuit.model.circuit import Circuit
+from likely.circuit.model.measure import mass
+from likely.circuit.model.nodes import Leaf
+from likely.errors import CircuitError
+from likely.schema.region import Region, below
+from likely.schema.values import Name, Numbers
+
+SUM, UNDER, OVER = 0, 1, 2
+
+
+def log_likelihood(circuit: Circuit, rows: pd.DataFrame | Numbers, *, threads: int = 0) -> Numbers:
+    """log p(row) of each row, exactly; what is unknown (NaN, or the class left out) is summed over."""
+    return circuit.core.evaluate(circuit.encode(rows), SUM, threads)
+
+
+def max_log_likelihood(
+    circuit: Circuit, rows: pd.DataFrame | Numbers, *, side: Literal["under", "over"] = "under", threads: int = 0
+) -> Numbers:
+    """An approximation of log p(row) that has no sums, from below or from above.
+
+    With t_a = w_a o_a the weighted children of a sum, there are n of them:
+      "under": max_a t_a <= sum_a t_a, what the paper puts into its programme;
+      "over": min(n max_a t_a, max_a o_a) >= sum_a t_a, since no term exceeds the largest, and a sum is a weighted mean.
+    """
+    if side not in ("under", "over"):
+        raise CircuitError("side", "be 'under' or 'over'", repr(side), "'under' is the paper's")
+    return circuit.core.evaluate(circuit.encode(rows), UNDER if side == "under" else OVER, threads)
+
+
+@dataclass(frozen=True)
+class LogLikelihoodBounds:
+    """lower <= log p(row) <= upper for every row of a box."""
+
+    lower: float
+    upper: float
+
+
+def bounds(circuit: Circuit, box: Box) -> LogLikelihoodBounds:
+    """LogLikelihoodBounds of the log-likelihood over all rows of a box: every leaf at its least and at its greatest there.
+
+    Exact where the box is one row; over where different leaves of one variable peak at different values.
+    """
+    logs = np.zeros((2, len(circuit.nodes)))
+    for cells, region in zip(circuit.cells, regions_of(circuit, box), strict=True):
+        logs[:, cells.leaves] = cells.log_extremes(region, circuit.floor)
+    lower, upper = circuit.core.sweep(logs)[:, -1]
+    return LogLikelihoodBounds(float(lower), float(upper))
+
+
+def log_probability(circuit: Circuit, box: Box) -> float:
+    """log P(the row lies in a box), every variable that the box does not name being free.
+
+    Exact for normalised circuits; the floor is not counted.
+    """
+    logs = np.zeros((1, len(circuit.nodes)))
+    regions = regions_of(circuit, box)
+    named = {circuit.index(name) for name in box}
+    with np.errstate(divide="ignore"):
+        for place, node in enumerate(circuit.nodes):
+            if isinstance(node, Leaf) and node.variable in named:
+                feature = circuit.variables[node.variable]
+                whole = mass(node, feature)
+                logs[0, place] = np.log(mass(node, feature, regions[node.variable]) / whole) if whole > 0 else -np.inf
+    return float(circuit.core.sweep(logs)[0, -1])
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """The derivative of a circuit by each of its leaves, which answers for every single value at once.
+
+    A circuit is linear in the leaves of one variable. So with D the derivatives, the sum over the leaves of variable j of
+    D_leaf * p_leaf(v) is the likelihood with x_j = v and all else as it was. Over a box it bounds, from above, the
+    likelihood of every row of the box with x_j = v.
+    """
+
+    circuit: Circuit
+    #: log of the root: of the row, or the upper bound over the box
+    value: float
+    #: log of the derivative by each node
+    log_derivative: Numbers
+
+    def at(self, name: Name, values: Numbers) -> Numbers:
+        """The log-likelihood (or its upper bound) with a variable at each of these doubles and all else as it was."""
+        cells = self.circuit.cells[self.circuit.index(name)]
+        return self._combined(cells.leaves, cells.log_densities(np.asarray(values, dtype=np.float64), self.circuit.floor))
+
+    def cells(self, name: Name) -> tuple[Numbers, Numbers]:
+        """Breaks of a variable, and the log-likelihood (or bound) in every cell between, below and above them.
+
+        Exact where no leaf of the variable is parametric; those are bounded by their largest value in the cell.
+        """
+        cells = self.circuit.cells[self.circuit.index(name)]
+        edges = np.concatenate([[-np.inf], cells.breaks, [np.inf]])
+        largest = [cells.log_extremes(Region.between(low, below(high)), self.circuit.floor)[1] for low, high in pairwise(edges)]
+        return cells.breaks, self._combined(cells.leaves, np.array(largest).T)
+
+    def _combined(self, leaves: tuple[int, ...], logs: Numbers) -> Numbers:
+        return np.asarray(np.logaddexp.reduce(self.log_derivative[list(leaves)][:, None] + logs, axis=0))
+
+
+def derivatives(circuit: Circuit, at: pd.DataFrame | Numbers | Box) -> Derivatives:
+    """The derivatives at a row (a table of one, or doubles, NaN for unknown), or those of the upper bound over a box."""
+    if not isinstance(at, Mapping):
+        row = circuit.encode(at)
+        if len(row) != 1:
+            raise CircuitError("Where to differentiate", "be one row or a box", f"{len(row)} rows", "ask row by row")
+        logs = leaf_logs(circuit, row)
+    else:
+        logs = np.zeros((1, len(circuit.nodes)))
+        for cells, region in zip(circuit.cells, regions_of(circuit, at), strict=True):
+            logs[0, cells.leaves] = cells.log_extremes(region, circuit.floor)[1]
+    values = circuit.core.sweep(logs)
+    return Derivatives(circuit, float(values[0, -1]), circuit.core.differentiate(values)[0])

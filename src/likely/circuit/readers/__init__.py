@@ -1,0 +1,1 @@
+"""Circuits that others made, read."""

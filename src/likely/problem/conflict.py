@@ -1,0 +1,145 @@
+"""`why`: what excludes every answer, when there is none - and what giving up each part of it would bring.
+
+A *conflict* is a set of the problem's demands (constraints of the schema, the threshold of likelihood) that, with the goal
+and the features' domains, no row can meet; the smallest one is the explanation that people can act on. It is found by
+implicit hitting sets: whatever set of demands can be met, some demand outside a largest such set must be in every
+conflict; the smallest set that has one demand of each of these groups is either the smallest conflict, or can be met and
+gives a new group.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from likely.errors import ProblemError
+from likely.problem.problem import Limits, Plausibility, Problem
+from likely.problem.result import Result
+from likely.schema import Constraint
+from likely.schema.costs import MixedCost, MoveCost, SwitchCost
+
+Solve = Callable[[Problem, Limits], Result]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One demand of a conflict, in words, and what giving it up alone would bring."""
+
+    demand: str
+    #: The constraint of the schema; None for the threshold of likelihood.
+    constraint: Constraint | None
+    #: The objective of the best answer without this demand (all others kept); None if there is still none.
+    without: float | None
+    #: For the threshold: the greatest log-likelihood that can be reached; None if there is no row at all.
+    reachable: float | None = None
+
+    def __str__(self) -> str:
+        if self.constraint is None:
+            reach = "no row at all" if self.reachable is None else f"at most {self.reachable:.2f} can be reached"
+            return f"{self.demand}: {reach}"
+        cost = "there is still no answer" if self.without is None else f"there is an answer at cost {self.without:.4g}"
+        return f'without "{self.demand}" {cost}'
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Demands that together exclude every row; none at all if the goal itself is out of reach within the domains."""
+
+    reasons: tuple[Reason, ...]
+    #: Whether it is proved that no smaller set of demands excludes everything.
+    smallest: bool
+
+    def __str__(self) -> str:
+        if not self.reasons:
+            return "no row of the features' domains reaches the goal"
+        return "\n".join(str(reason) for reason in self.reasons)
+
+
+def why(problem: Problem, solve: Solve, limits: Limits | None = None) -> Conflict:
+    """The smallest conflict of a problem without an answer; refuses a problem that has one, or is not decided in time."""
+    limits = limits or Limits()
+    count = len(problem.schema.constraints) + _thresholds(problem)
+    everything = frozenset(range(count))
+    if _possible(problem, everything, limits, solve):
+        raise ProblemError("A problem to explain", "have no answer", "one that has", "use solve")
+    smallest = everything
+    groups: list[frozenset[int]] = []
+    while True:
+        candidate = _smallest_hitting(groups, count)
+        possible = _possible(problem, candidate, limits, solve)
+        if possible is None:
+            return Conflict(_reasons(problem, smallest, limits, solve), smallest=False)
+        if not possible:
+            return Conflict(_reasons(problem, candidate, limits, solve), smallest=True)
+        groups.append(everything - _grown(problem, candidate, everything, limits, solve))
+
+
+def _thresholds(problem: Problem) -> int:
+    return int(problem.plausibility is not None and problem.plausibility.lower > -math.inf)
+
+
+def kept(problem: Problem, demands: Iterable[int]) -> Problem:
+    """The problem with only these demands; the threshold is the one after the constraints."""
+    wanted = set(demands)
+    constraints = tuple(own for i, own in enumerate(problem.schema.constraints) if i in wanted)
+    plausibility = problem.plausibility if len(problem.schema.constraints) in wanted else None
+    return replace(problem, schema=replace(problem.schema, constraints=constraints), plausibility=plausibility)
+
+
+def _possible(problem: Problem, demands: Iterable[int], limits: Limits, solve: Solve) -> bool | None:
+    """Whether some row meets these demands; None if the limits came first. The first row found is enough."""
+    loose = replace(limits, solutions=1, absolute_gap=1e300)
+    status = solve(kept(problem, demands), loose).status
+    return {"infeasible": False, "unknown": None}.get(status, True)
+
+
+def _grown(problem: Problem, demands: frozenset[int], everything: frozenset[int], limits: Limits, solve: Solve) -> frozenset[int]:
+    """Demands that can be met, with more added as long as they still can (one that is not decided is left out)."""
+    for demand in sorted(everything - demands):
+        if _possible(problem, demands | {demand}, limits, solve):
+            demands |= {demand}
+    return demands
+
+
+def _smallest_hitting(groups: list[frozenset[int]], count: int) -> frozenset[int]:
+    """The smallest set with a member of every group."""
+    for size in range(count + 1):
+        for chosen in combinations(range(count), size):
+            if all(group.intersection(chosen) for group in groups):
+                return frozenset(chosen)
+    raise ProblemError("A conflict", "exist", "demands that can all be met", "use solve")
+
+
+def _reasons(problem: Problem, demands: frozenset[int], limits: Limits, solve: Solve) -> tuple[Reason, ...]:
+    everything = frozenset(range(len(problem.schema.constraints) + _thresholds(problem)))
+    found = []
+    for demand in sorted(demands):
+        result = solve(kept(problem, everything - {demand}), limits)
+        without = result.solutions[0].objective if result.solutions else None
+        if demand < len(problem.schema.constraints):
+            constraint = problem.schema.constraints[demand]
+            found.append(Reason(str(constraint), constraint, without))
+        else:
+            assert problem.plausibility is not None
+            text = f"a log-likelihood of at least {problem.plausibility.lower:.2f} is asked for"
+            found.append(Reason(text, None, without, likeliest(problem, solve, limits)))
+    return tuple(found)
+
+
+def likeliest(problem: Problem, solve: Solve, limits: Limits | None = None) -> float | None:
+    """The greatest log-likelihood of a row that reaches the goal and keeps the rules, whatever it costs."""
+    if problem.plausibility is None:
+        raise ProblemError("A problem", "have a circuit to ask for likelihoods", "none", "give plausibility=")
+    free = replace(problem.schema, costs=tuple(_free(own) for own in problem.schema.costs))
+    loose: Plausibility = replace(problem.plausibility, lower=-math.inf, weight=1.0)
+    result = solve(replace(problem, schema=free, plausibility=loose), limits or Limits())
+    return result.solutions[0].log_likelihood if result.solutions else None
+
+
+def _free(cost: object) -> MoveCost | SwitchCost | MixedCost:
+    """The price list with all prices 0."""
+    if isinstance(cost, MixedCost):
+        return MixedCost(MoveCost(0.0, 0.0), (0.0,) * len(cost.weights), cost.anchor)
+    return SwitchCost((0.0,) * len(cost.weights)) if isinstance(cost, SwitchCost) else MoveCost(0.0, 0.0)

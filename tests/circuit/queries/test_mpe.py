@@ -1,0 +1,200 @@
+"""Most probable completions: against the best of all completions, and what is said of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likely.circuit import (
+    Bernoulli,
+    Categories,
+    Circuit,
+    Coded,
+    Histogram,
+    Leaf,
+    Parametric,
+    Product,
+    Sum,
+    complete,
+    log_likelihood,
+)
+from likely.circuit.queries.mpe import candidates
+from likely.schema import Binary, Categorical, Continuous, Integer, Mixed
+from likely.schema.region import EVERYTHING
+from likely.schema.values import code_number
+from tests import strategies
+from tests.oracles import circuits as oracle
+
+ROUNDING = 1e-9
+
+
+def with_unknowns(draw: Any, circuit: Circuit, count: int | None = None) -> np.ndarray:
+    """A row of values with some of them unknown."""
+    row = draw(strategies.value_rows(circuit, most=1))[0]
+    size = {"min_size": 1} if count is None else {"min_size": count, "max_size": count}
+    row[draw(st.lists(st.integers(0, len(row) - 1), unique=True, **size))] = np.nan
+    return row  # type: ignore[no-any-return]
+
+
+def best_of(circuit: Circuit, row: np.ndarray, choices: list[list[float]]) -> float:
+    """The greatest log-likelihood of all ways to fill in the unknown values."""
+    places = np.flatnonzero(np.isnan(row))
+    filled = []
+    for values in itertools.product(*(choices[j] for j in places)):
+        filled.append(row.copy())
+        filled[-1][places] = values
+    return float(log_likelihood(circuit, np.array(filled)).max())
+
+
+@given(st.data())
+def test_what_every_completion_is(data: st.DataObject) -> None:
+    """Known values are kept, the others are values; the likelihood is that of the row, and below what is proven."""
+    circuit = data.draw(strategies.circuits(aligned=False))
+    row = with_unknowns(data.draw, circuit)
+    found = complete(circuit, row[None, :])
+    known = ~np.isnan(row)
+    np.testing.assert_array_equal(found.rows[0, known], row[known])
+    for j, feature in enumerate(circuit.variables):
+        assert known[j] or feature.fits(found.rows[:, j])[0]
+    np.testing.assert_allclose(found.log_likelihood, oracle.log_likelihoods(circuit, found.rows), rtol=ROUNDING, atol=ROUNDING)
+    assert found.log_likelihood[0] <= found.upper[0]
+
+
+@given(st.data())
+def test_no_completion_exceeds_the_upper_bound_and_no_single_change_helps(data: st.DataObject) -> None:
+    circuit = data.draw(strategies.circuits(small=True, parametric=False, aligned=False))
+    row = with_unknowns(data.draw, circuit)
+    found = complete(circuit, row[None, :])
+    values = [oracle.values_of(feature) for feature in circuit.variables]
+    best = best_of(circuit, row, values)
+    assert found.log_likelihood[0] <= best + ROUNDING
+    assert best <= found.upper[0] + ROUNDING
+    assert (found.log_likelihood[0] > -math.inf) == (best > -math.inf)
+    for j in np.flatnonzero(np.isnan(row)):
+        single = found.rows[0].copy()
+        single[j] = np.nan
+        assert best_of(circuit, single, values) <= found.log_likelihood[0] + ROUNDING
+
+
+@given(st.data())
+def test_the_upper_bound_holds_with_parametric_leaves(data: st.DataObject) -> None:
+    circuit = data.draw(strategies.circuits(aligned=False))
+    row = with_unknowns(data.draw, circuit)
+    found = complete(circuit, row[None, :])
+    for _ in range(5):
+        other = data.draw(strategies.value_rows(circuit, most=1))
+        other[0, ~np.isnan(row)] = row[~np.isnan(row)]
+        assert log_likelihood(circuit, other)[0] <= found.upper[0] + ROUNDING
+
+
+@given(st.data())
+def test_one_unknown_value_is_filled_in_by_the_best(data: st.DataObject) -> None:
+    """Reals too: between breaks nothing changes."""
+    circuit = data.draw(strategies.circuits(parametric=False, aligned=False))
+    row = with_unknowns(data.draw, circuit, 1)
+    (j,) = np.flatnonzero(np.isnan(row))
+    leaves = [leaf for leaf in oracle.leaves_of(circuit).values() if leaf.variable == j]
+    feature = circuit.variables[j]
+    choices: list[list[float]] = [[]] * len(row)
+    choices[j] = [v for leaf in leaves for v in oracle.witnesses(leaf, feature, feature.region)]
+    assert complete(circuit, row[None, :]).log_likelihood[0] >= best_of(circuit, row, choices) - ROUNDING
+
+
+@given(st.data())
+def test_a_single_branch_is_completed_exactly(data: st.DataObject) -> None:
+    """One product of leaves, whole numbers and parametric ones too: each at its mode, and proven to be."""
+    variables = [data.draw(strategies.features(f"f{j}")) for j in range(3)]
+    leaves = [data.draw(strategies.leaves(feature, j)) for j, feature in enumerate(variables)]
+    circuit = Circuit(tuple(variables), (*leaves, Product((0, 1, 2))))
+    row = with_unknowns(data.draw, circuit)
+    found = complete(circuit, row[None, :])
+    modes = []
+    for leaf, feature, v in zip(leaves, variables, row.tolist(), strict=True):
+        points = [v] if not math.isnan(v) else oracle.witnesses(leaf, feature, feature.region)
+        values = [p for p in points if not math.isnan(v) or feature.fits(np.array([p]))[0]]
+        modes.append(max(max(oracle.density(leaf, p), circuit.floor) for p in values))
+    assert found.log_likelihood[0] == pytest.approx(math.fsum(map(math.log, modes)), rel=1e-9, abs=1e-6)
+    stepped = all(oracle.peak(leaf) is None or oracle.step_of(f) is None for leaf, f in zip(leaves, variables, strict=True))
+    if stepped:
+        assert found.upper[0] == pytest.approx(found.log_likelihood[0], rel=1e-9, abs=1e-9)
+
+
+def test_climbing_beats_the_best_branch() -> None:
+    """The heaviest branch peaks at "a"; but two lighter ones agree on "b", which is more probable."""
+    nodes = (
+        Categories(0, (1.0, 0.0)), Categories(0, (0.0, 1.0)), Categories(0, (0.1, 0.9)), Sum((0, 1, 2), (0.4, 0.3, 0.3)),
+    )  # fmt: skip
+    circuit = Circuit((Categorical("c", ("a", "b")),), nodes)
+    found = complete(circuit, np.array([[np.nan]]))
+    assert found.rows.tolist() == [[1.0]]
+    assert found.log_likelihood == pytest.approx([math.log(0.57)])
+    assert found.upper[0] >= found.log_likelihood[0]
+
+
+def test_many_rows_and_none() -> None:
+    nodes = (Histogram(0, (0, 1, 3), (0.8, 0.1)), Bernoulli(1, 0.75), Product((0, 1)))
+    circuit = Circuit((Continuous("x", 0, 3),), nodes, Binary("y"))
+    rows = np.array([[np.nan, np.nan], [2.0, np.nan], [np.nan, 0.0], [2.0, 0.0]])
+    found = complete(circuit, rows)
+    np.testing.assert_allclose(found.rows, [[0.5, 1.0], [2.0, 1.0], [0.5, 0.0], [2.0, 0.0]])
+    np.testing.assert_allclose(found.log_likelihood, np.log([0.6, 0.075, 0.2, 0.025]))
+    np.testing.assert_allclose(found.upper, found.log_likelihood)
+    empty = complete(circuit, np.empty((0, 2)))
+    assert (empty.rows.shape, empty.log_likelihood.shape, empty.upper.shape) == ((0, 2), (0,), (0,))
+    short = complete(circuit, np.array([[2.0]]))  # the class left out is unknown
+    assert short.rows.tolist() == [[2.0, 1.0]]
+
+
+def test_impossible_rows_stay_impossible() -> None:
+    nodes = (Categories(0, (1.0, 0.0)), Bernoulli(1, 0.75), Product((0, 1)))
+    circuit = Circuit((Categorical("c", ("a", "b")),), nodes, Binary("y"), 0.0)
+    found = complete(circuit, np.array([[1.0, np.nan]]))
+    assert found.log_likelihood.tolist() == found.upper.tolist() == [-math.inf]
+    assert not np.isnan(found.rows).any()
+
+
+@pytest.mark.parametrize(
+    ("feature", "leaf", "expected"),
+    [
+        (Continuous("x", 0, 9), Parametric(0, "gaussian", 3.3, 1.0), 3.3),
+        (Continuous("x", 5, 9), Parametric(0, "gaussian", 3.3, 1.0), 5.0),
+        (Integer("n", 0, 9), Parametric(0, "gaussian", 3.3, 1.0), 3.0),
+        (Integer("n", 3.5, 9.5), Parametric(0, "gaussian", 3.3, 1.0), 4.0),
+        (Integer("n", 0, 9), Parametric(0, "poisson", 3.9), 3.0),
+        (Continuous("x", 0.005, 9, step=0.01), Parametric(0, "exponential", 2.0), 0.01),
+        (Continuous("x", 0, 9, step=0.01), Parametric(0, "gaussian", 0.0701, 1.0), 0.07),
+        (Continuous("x", 0, 9, step=0.01), Histogram(0, (0.285, 0.295), (1.0,)), 0.29),
+        (Mixed("m", 0, 9, [3], integer=True), Coded(0, (0.1,), Parametric(0, "gaussian", 3.3, 1.0)), 4.0),
+        (Mixed("m", 0, 9, [-1]), Coded(0, (0.9,), Histogram(0, (0, 10), (0.1,))), code_number(0)),
+        (Mixed("m", 0, 9, [-1]), Coded(0, (0.01,), Histogram(0, (0, 1), (1.0,))), 0.5),
+    ],
+)  # fmt: skip
+def test_modes_of_single_leaves(feature: Any, leaf: Leaf, expected: float) -> None:
+    circuit = Circuit((feature,), (leaf,))
+    assert complete(circuit, np.array([[np.nan]])).rows[0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+@given(st.data())
+def test_candidates_are_values_and_reach_every_cell(data: st.DataObject) -> None:
+    circuit = data.draw(strategies.circuits(aligned=False))
+    for j, feature in enumerate(circuit.variables):
+        found = candidates(circuit, j)
+        assert feature.fits(found).all()
+        assert EVERYTHING.contains(found).all()
+        values = data.draw(strategies.value_rows(circuit))[:, j]
+        reached = set(circuit.cells[j].cell(found).tolist())
+        if oracle.step_of(feature) is None or oracle.step_of(feature) == 1.0:
+            assert set(circuit.cells[j].cell(values).tolist()) <= reached
+
+
+def test_ties_end() -> None:
+    """Equal choices are no improvement: the climb stops."""
+    nodes = (Categories(0, (0.5, 0.5)), Categories(1, (0.5, 0.5)), Product((0, 1)), Sum((2, 2), (0.5, 0.5)))
+    circuit = Circuit((Categorical("a", ("x", "y")), Categorical("b", ("x", "y"))), nodes)
+    assert complete(circuit, np.full((1, 2), np.nan)).log_likelihood == pytest.approx([math.log(0.25)])
