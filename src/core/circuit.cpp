@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "parallel.hpp"
+#include "tolerances.hpp"
 #include "values.hpp"
 
 namespace likely {
@@ -17,47 +18,50 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kHalfLogTwoPi = 0.91893853320467274178;
 constexpr std::size_t kLanes = 32;    // rows swept together, so that every loop over them is a vector instruction
 constexpr std::size_t kPieces = 16;   // expected counts are summed in as many pieces, whatever the number of threads
-constexpr double kTooSmall = 1e-250;  // below this a row is computed again with logarithms
+
+constexpr const char* kKinds = "sums and products have children, leaves have none, and there is no other kind";
 
 double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
 
 }  // namespace
 
 double Peaked::density(double v) const {
-  if (family == 0 || !(std::abs(v) < kLargest)) return 0;
+  if (family == Family::kNone || !(std::abs(v) < kLargest)) return 0;
   switch (family) {
-    case 1: {
+    case Family::kGaussian: {
       const double z = (v - a) / b;
       return share * std::exp(-0.5 * z * z - std::log(b) - kHalfLogTwoPi);
     }
-    case 2: {
+    case Family::kLogNormal: {
       if (v <= 0) return 0;
       const double log_v = std::log(v), z = (log_v - a) / b;
       return share * std::exp(-0.5 * z * z - std::log(b) - kHalfLogTwoPi - log_v);
     }
-    case 3:
+    case Family::kExponential:
       return v < 0 ? 0 : share * a * std::exp(-a * v);
-    case 4:
+    case Family::kGamma:
       if (v < 0) return 0;
       return share * std::exp(a * std::log(b) + (a == 1 ? 0 : (a - 1) * log_of(v)) - b * v - std::lgamma(a));
-    default:
+    case Family::kPoisson:
       if (v < 0 || v != std::floor(v)) return 0;
       return share * std::exp(v * std::log(a) - a - std::lgamma(v + 1));
+    case Family::kNone: break;
   }
+  return 0;
 }
 
 double Peaked::peak() const {
   switch (family) {
-    case 1: return a;
-    case 2: return std::exp(a - b * b);
-    case 4: return (a - 1) / b;
-    case 5: return std::floor(a);
+    case Family::kGaussian: return a;
+    case Family::kLogNormal: return std::exp(a - b * b);
+    case Family::kGamma: return (a - 1) / b;
+    case Family::kPoisson: return std::floor(a);
     default: return 0;
   }
 }
 
 double Peaked::largest(double low, double high) const {
-  if (family == 5) {
+  if (family == Family::kPoisson) {
     low = std::ceil(low);
     high = std::floor(high);
     if (low > high) return 0;
@@ -81,15 +85,18 @@ std::size_t Variable::cell(double v) const {
   return first - breaks.data();
 }
 
-Circuit::Circuit(std::vector<std::int32_t> kind, std::vector<std::int64_t> start, std::vector<std::int32_t> child,
+Circuit::Circuit(const std::vector<std::int32_t>& kind, std::vector<std::int64_t> start, std::vector<std::int32_t> child,
                  std::vector<double> weight, double floor)
-    : kind_(std::move(kind)), start_(std::move(start)), child_(std::move(child)), weight_(std::move(weight)), floor_(floor) {
+    : start_(std::move(start)), child_(std::move(child)), weight_(std::move(weight)), floor_(floor) {
+  for (const std::int32_t number : kind) {
+    if (number < 0 || number > static_cast<std::int32_t>(NodeKind::kLeaf)) throw std::invalid_argument(kKinds);
+    kind_.push_back(static_cast<NodeKind>(number));
+  }
   if (kind_.empty() || start_.size() != kind_.size() + 1 || start_.front() != 0 ||
       start_.back() != static_cast<std::int64_t>(child_.size()) || weight_.size() != child_.size())
     throw std::invalid_argument("a circuit needs a start per node, and a weight per child");
   for (std::size_t i = 0; i < kind_.size(); ++i)
-    if (kind_[i] < 0 || kind_[i] > 2 || start_[i + 1] < start_[i] || (kind_[i] < 2) != (start_[i + 1] > start_[i]))
-      throw std::invalid_argument("sums and products have children, leaves have none, and there is no other kind");
+    if (start_[i + 1] < start_[i] || (kind_[i] != NodeKind::kLeaf) != (start_[i + 1] > start_[i])) throw std::invalid_argument(kKinds);
   for (std::size_t i = 0; i < kind_.size(); ++i)
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e)
       if (child_[e] < 0 || child_[e] >= static_cast<std::int32_t>(i)) throw std::invalid_argument("children come first");
@@ -101,10 +108,8 @@ void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t>
   const std::size_t known = breaks.size() + 1, width = known + 1, count = leaves.size();
   if (steps.size() != count * known || peaked.size() != count || !std::is_sorted(breaks.begin(), breaks.end()))
     throw std::invalid_argument("a variable needs sorted breaks, and a density per leaf and cell");
-  if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family < 0 || p.family > 5; }))
-    throw std::invalid_argument("an unknown family");
   for (std::int32_t leaf : leaves)
-    if (leaf < 0 || leaf >= static_cast<std::int32_t>(kind_.size()) || kind_[leaf] != 2)
+    if (leaf < 0 || leaf >= static_cast<std::int32_t>(kind_.size()) || kind_[leaf] != NodeKind::kLeaf)
       throw std::invalid_argument("a variable's leaves must be leaves");
   made.scaled.assign(count * width, 1);
   made.log_density.assign(count * width, 0);
@@ -122,7 +127,7 @@ void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t>
   made.largest = std::max(floor_, steps.empty() ? 0.0 : *std::max_element(steps.begin(), steps.end()));
   made.regular = !breaks.empty() && breaks[0] == std::floor(breaks[0]) && std::abs(breaks[0]) < 0x1p52;
   for (std::size_t c = 1; c < breaks.size(); ++c) made.regular = made.regular && breaks[c] == breaks[0] + static_cast<double>(c);
-  if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family != 0; })) made.peaked = std::move(peaked);
+  if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family != Family::kNone; })) made.peaked = std::move(peaked);
   made.breaks = std::move(breaks);
   made.leaves = std::move(leaves);
   made.steps = std::move(steps);
@@ -222,15 +227,15 @@ void Circuit::read_block(const double* rows, Block& block) const {
 template <Algebra algebra>
 void Circuit::sweep_block(Block& block) const {
   for (std::size_t i = 0; i < kind_.size(); ++i) {
-    if (kind_[i] == 2) continue;
+    if (kind_[i] == NodeKind::kLeaf) continue;
     double* out = block.at(i);
     std::array<double, kLanes> total, largest;
-    total.fill(kind_[i] == 1 ? 1 : 0);
+    total.fill(kind_[i] == NodeKind::kProduct ? 1 : 0);
     largest.fill(0);
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
       const double* in = block.at(child_[e]);
       const double w = weight_[e];
-      if (kind_[i] == 1) {
+      if (kind_[i] == NodeKind::kProduct) {
         for (std::size_t r = 0; r < kLanes; ++r) total[r] *= in[r];
       } else if constexpr (algebra == Algebra::kSum) {
         for (std::size_t r = 0; r < kLanes; ++r) total[r] += w * in[r];
@@ -240,7 +245,7 @@ void Circuit::sweep_block(Block& block) const {
           for (std::size_t r = 0; r < kLanes; ++r) largest[r] = std::max(largest[r], in[r]);
       }
     }
-    if (algebra == Algebra::kOver && kind_[i] == 0)
+    if (algebra == Algebra::kOver && kind_[i] == NodeKind::kSum)
       for (std::size_t r = 0; r < kLanes; ++r)
         total[r] = std::min(static_cast<double>(fanin(i)) * total[r], weight_sum(i) * largest[r]);
     std::copy(total.begin(), total.end(), out);
@@ -252,10 +257,10 @@ void Circuit::leaf_logs(const double* row, double* logs) const {
     const Variable& variable = variables_[j];
     const std::size_t width = variable.cells(), cell = variable.cell(row[j]);
     for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
-      double found = variable.log_density[l * width + cell];
+      double log_density = variable.log_density[l * width + cell];
       if (!variable.peaked.empty() && !std::isnan(row[j]))
-        found = log_of(std::max(floor_, variable.steps[l * (width - 1) + cell] + variable.peaked[l].density(row[j])));
-      logs[variable.leaves[l]] = found;
+        log_density = log_of(std::max(floor_, variable.steps[l * (width - 1) + cell] + variable.peaked[l].density(row[j])));
+      logs[variable.leaves[l]] = log_density;
     }
   }
 }
@@ -264,7 +269,7 @@ void Circuit::finish_block(const double* rows, Algebra algebra, const Block& blo
   const double* root = block.at(kind_.size() - 1);
   std::vector<double> logs;
   for (std::size_t r = 0; r < block.count; ++r) {
-    if (root[r] > kTooSmall) {
+    if (root[r] > tolerance::kSmallestRowLikelihood) {
       out[r] = std::log(root[r]) + block.log_scale[r];
       continue;
     }
@@ -297,15 +302,15 @@ double Circuit::evaluate_row(const double* row, Algebra algebra, std::vector<dou
   double log_scale = 0;
   for (std::size_t j = 0; j < variables_.size() && algebra != Algebra::kOver; ++j) log_scale += read_leaves(j, row[j], value);
   for (std::size_t i = 0; i < kind_.size() && algebra != Algebra::kOver; ++i) {
-    if (kind_[i] == 2) continue;
-    double total = kind_[i] == 1 ? 1 : 0;
+    if (kind_[i] == NodeKind::kLeaf) continue;
+    double total = kind_[i] == NodeKind::kProduct ? 1 : 0;
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
       const double in = value[child_[e]];
-      total = kind_[i] == 1 ? total * in : algebra == Algebra::kSum ? total + weight_[e] * in : std::max(total, weight_[e] * in);
+      total = kind_[i] == NodeKind::kProduct ? total * in : algebra == Algebra::kSum ? total + weight_[e] * in : std::max(total, weight_[e] * in);
     }
     value[i] = total;
   }
-  if (algebra != Algebra::kOver && value.back() > kTooSmall) return std::log(value.back()) + log_scale;
+  if (algebra != Algebra::kOver && value.back() > tolerance::kSmallestRowLikelihood) return std::log(value.back()) + log_scale;
   leaf_logs(row, value.data());
   sweep(value.data(), algebra, value.data());
   return value.back();
@@ -333,21 +338,21 @@ double Circuit::read_leaves(std::size_t j, double v, std::vector<double>& value)
 
 void Circuit::sweep(const double* leaf_log, Algebra algebra, double* value) const {
   for (std::size_t i = 0; i < kind_.size(); ++i) {
-    if (kind_[i] == 2) {
+    if (kind_[i] == NodeKind::kLeaf) {
       value[i] = leaf_log[i];
       continue;
     }
     double total = 0, largest_term = -kInf, largest = -kInf;
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
       const double in = value[child_[e]];
-      if (kind_[i] == 1) {
+      if (kind_[i] == NodeKind::kProduct) {
         total = total == -kInf || in == -kInf ? -kInf : total + in;
       } else {
         largest_term = std::max(largest_term, log_of(weight_[e]) + in);
         if (weight_[e] > 0) largest = std::max(largest, in);
       }
     }
-    if (kind_[i] == 1) {
+    if (kind_[i] == NodeKind::kProduct) {
       value[i] = total;
     } else if (algebra == Algebra::kUnder || largest_term == -kInf) {
       value[i] = largest_term;
@@ -375,10 +380,10 @@ void Circuit::differentiate(const double* value, double* derivative) const {
   std::fill(derivative, derivative + kind_.size(), -kInf);
   derivative[kind_.size() - 1] = 0;
   for (std::size_t i = kind_.size(); i-- > 0;) {
-    if (kind_[i] == 2 || derivative[i] == -kInf) continue;
+    if (kind_[i] == NodeKind::kLeaf || derivative[i] == -kInf) continue;
     std::size_t zeros = 0;
     double others = 0;  // the product of all children that are not 0
-    if (kind_[i] == 1) {
+    if (kind_[i] == NodeKind::kProduct) {
       for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
         zeros += value[child_[e]] == -kInf;
         others += value[child_[e]] == -kInf ? 0 : value[child_[e]];
@@ -386,7 +391,7 @@ void Circuit::differentiate(const double* value, double* derivative) const {
     }
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
       const double in = value[child_[e]];
-      if (kind_[i] == 0) {
+      if (kind_[i] == NodeKind::kSum) {
         add_log(derivative[child_[e]], derivative[i] + log_of(weight_[e]));
       } else if (zeros == 0 || (zeros == 1 && in == -kInf)) {
         add_log(derivative[child_[e]], derivative[i] + others - (in == -kInf ? 0 : in));
@@ -405,9 +410,9 @@ void Circuit::expect_row(const double* row, double row_weight, double& out, doub
   for (std::size_t i = kind_.size(); i-- > 0;) {
     if (flow[i] == 0) continue;
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
-      const double part = kind_[i] == 1 ? flow[i] : flow[i] * std::exp(log_of(weight_[e]) + value[child_[e]] - value[i]);
+      const double part = kind_[i] == NodeKind::kProduct ? flow[i] : flow[i] * std::exp(log_of(weight_[e]) + value[child_[e]] - value[i]);
       flow[child_[e]] += part;
-      if (kind_[i] == 0) edge[e] += part;
+      if (kind_[i] == NodeKind::kSum) edge[e] += part;
     }
   }
   for (std::size_t j = 0, offset = 0; j < variables_.size(); ++j) {
@@ -427,7 +432,7 @@ void Circuit::expect_block(const double* rows, const double* row_weight, Block& 
   for (std::size_t r = 0; r < kLanes; ++r) {
     share[r] = 0;
     if (r >= block.count) continue;
-    if (block.at(root)[r] > kTooSmall) {
+    if (block.at(root)[r] > tolerance::kSmallestRowLikelihood) {
       out[r] = std::log(block.at(root)[r]) + block.log_scale[r];
       share[r] = row_weight[r] / block.at(root)[r];
     } else {
@@ -439,15 +444,15 @@ void Circuit::expect_block(const double* rows, const double* row_weight, Block& 
   std::vector<double> flow(block.value.size(), 0.0);
   for (std::size_t r = 0; r < kLanes; ++r) flow[root * kLanes + r] = share[r] * block.at(root)[r];
   for (std::size_t i = kind_.size(); i-- > 0;) {
-    const double* own = flow.data() + i * kLanes;
-    if (kind_[i] == 1) {
+    const double* through = flow.data() + i * kLanes;
+    if (kind_[i] == NodeKind::kProduct) {
       for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
         double* to = flow.data() + child_[e] * kLanes;
-        for (std::size_t r = 0; r < kLanes; ++r) to[r] += own[r];
+        for (std::size_t r = 0; r < kLanes; ++r) to[r] += through[r];
       }
-    } else if (kind_[i] == 0) {
+    } else if (kind_[i] == NodeKind::kSum) {
       std::array<double, kLanes> ratio;
-      for (std::size_t r = 0; r < kLanes; ++r) ratio[r] = block.at(i)[r] > 0 ? own[r] / block.at(i)[r] : 0;
+      for (std::size_t r = 0; r < kLanes; ++r) ratio[r] = block.at(i)[r] > 0 ? through[r] / block.at(i)[r] : 0;
       for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
         double* to = flow.data() + child_[e] * kLanes;
         const double* in = block.at(child_[e]);
@@ -465,8 +470,8 @@ void Circuit::expect_block(const double* rows, const double* row_weight, Block& 
     const Variable& variable = variables_[j];
     const std::uint32_t* cell = block.cell.data() + j * kLanes;
     for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
-      const double* own = flow.data() + variable.leaves[l] * kLanes;
-      for (std::size_t r = 0; r < kLanes; ++r) leaf[offset + cell[r]] += own[r];
+      const double* into = flow.data() + variable.leaves[l] * kLanes;
+      for (std::size_t r = 0; r < kLanes; ++r) leaf[offset + cell[r]] += into[r];
       offset += variable.cells();
     }
   }
@@ -480,10 +485,10 @@ void Circuit::expect(const double* rows, const double* row_weight, std::size_t c
   parallel_for(pieces, 1, threads, [&](std::size_t first, std::size_t last) {
     Block block(kind_.size(), variables_.size());
     for (std::size_t p = first; p < last; ++p) {
-      double* own = sums.data() + p * width;
+      double* sum = sums.data() + p * width;
       for (std::size_t r = p * size; r < std::min(count, (p + 1) * size); r += kLanes) {
         block.count = std::min(kLanes, std::min(count, (p + 1) * size) - r);
-        expect_block(rows + r * variables_.size(), row_weight + r, block, out + r, own, own + edges());
+        expect_block(rows + r * variables_.size(), row_weight + r, block, out + r, sum, sum + edges());
       }
     }
   });

@@ -1,4 +1,5 @@
-// Sum-product networks: one bottom-up sweep, several algebras; one top-down sweep for derivatives and expected counts.
+// Sum-product networks (Poon and Domingos 2011): one bottom-up sweep, several algebras; one top-down sweep for the
+// derivatives of the network polynomial (Darwiche 2003) and expected counts.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,14 @@ namespace likely {
 //   kOver   min(n max_a t_a, max_a o_a): never below it (a sum of n terms, and a mean with weights w)
 enum class Algebra : int { kSum = 0, kUnder = 1, kOver = 2 };
 
-// A parametric density with one peak: families as in likely/circuit/families.py; family 0 is none.
+enum class NodeKind : std::uint8_t { kSum = 0, kProduct = 1, kLeaf = 2 };
+
+// Parametric families, numbered as in likely.circuit's families.
+enum class Family : std::uint8_t { kNone = 0, kGaussian = 1, kLogNormal = 2, kExponential = 3, kGamma = 4, kPoisson = 5 };
+
+// A parametric density with one peak.
 struct Peaked {
-  int family;
+  Family family;
   double a, b, share;
   double density(double v) const;
   double peak() const;
@@ -61,9 +67,9 @@ struct RangeTree {
 
 class Circuit {
  public:
-  // kind: 0 sum, 1 product, 2 leaf. children of node i are child[start[i] .. start[i + 1]), before it; weight alike.
+  // kind: numbers of NodeKind. children of node i are child[start[i] .. start[i + 1]), before it; weight alike.
   // Throws std::invalid_argument if that is not so.
-  Circuit(std::vector<std::int32_t> kind, std::vector<std::int64_t> start, std::vector<std::int32_t> child,
+  Circuit(const std::vector<std::int32_t>& kind, std::vector<std::int64_t> start, std::vector<std::int32_t> child,
           std::vector<double> weight, double floor);
 
   // The next variable: steps are [leaf][breaks + 1 cells], one row of parameters (family, a, b, share) per leaf.
@@ -74,7 +80,7 @@ class Circuit {
   std::size_t nodes() const { return kind_.size(); }
   std::size_t edges() const { return child_.size(); }
   const Variable& variable(std::size_t j) const { return variables_[j]; }
-  std::int32_t kind(std::size_t i) const { return kind_[i]; }
+  NodeKind kind(std::size_t i) const { return kind_[i]; }
   std::span<const std::int32_t> children(std::size_t i) const { return {child_.data() + start_[i], fanin(i)}; }
   std::span<const double> weights(std::size_t i) const { return {weight_.data() + start_[i], fanin(i)}; }
   double floor() const { return floor_; }
@@ -112,7 +118,7 @@ class Circuit {
   double weight_sum(std::size_t i) const;
   std::size_t fanin(std::size_t i) const { return start_[i + 1] - start_[i]; }
 
-  std::vector<std::int32_t> kind_;
+  std::vector<NodeKind> kind_;
   std::vector<std::int64_t> start_;
   std::vector<std::int32_t> child_;
   std::vector<double> weight_;

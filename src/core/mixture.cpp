@@ -5,6 +5,7 @@
 
 #include "clones.hpp"
 #include "parallel.hpp"
+#include "tolerances.hpp"
 
 namespace likely {
 
@@ -13,8 +14,6 @@ namespace {
 constexpr std::size_t kPieces = 4;       // rows are summed in at most as many pieces, whatever the number of threads
 constexpr std::size_t kPieceRows = 4096;  // of at least as many rows
 constexpr std::size_t kFlush = 2048;     // rows after which single-precision sums are added to double ones
-constexpr std::size_t kBeforeScaling = 6;  // factors that single precision holds without a look at their size
-constexpr float kTiny = 1e-36f;
 
 LIKELY_CLONES void multiply(float* value, const float* factor, std::size_t count) {
   for (std::size_t c = 0; c < count; ++c) value[c] *= factor[c];
@@ -61,9 +60,9 @@ double densities(const std::uint16_t* bins, const std::vector<std::size_t>& offs
   std::copy_n(weight, components, value);
   for (std::size_t j = 0; j < offset.size(); ++j) {
     multiply(value, ratio + (offset[j] + bins[j]) * components, components);
-    if ((j + 1) % kBeforeScaling == 0 && j + 1 < offset.size()) {
+    if ((j + 1) % tolerance::kMixtureFactorsBetweenScaling == 0 && j + 1 < offset.size()) {
       const float largest = *std::max_element(value, value + components);
-      if (!(largest > kTiny)) continue;
+      if (!(largest > tolerance::kSmallestMixtureDensity)) continue;
       scale(value, 1 / largest, components);
       log_factor += std::log(static_cast<double>(largest));
     }
@@ -88,16 +87,16 @@ void expect_mixture(const BinnedRows& rows, const float* ratio, const float* wei
         const double log_factor = densities(row, rows.offset, ratio, weight, components, value.data());
         double mean = 0;
         for (std::size_t b = 0; b < blocks; ++b) {
-          float* own = value.data() + b * block;
-          float all = sum_of(own, block);
-          if (!(all > kTiny)) {  // a row far from all components belongs to each by its weight
-            std::copy_n(weight + b * block, block, own);
+          float* component = value.data() + b * block;
+          float all = sum_of(component, block);
+          if (!(all > tolerance::kSmallestMixtureDensity)) {  // a row far from all components belongs to each by its weight
+            std::copy_n(weight + b * block, block, component);
             all = 1;
-            mean += static_cast<double>(kTiny);
+            mean += static_cast<double>(tolerance::kSmallestMixtureDensity);
           } else {
             mean += static_cast<double>(all);
           }
-          scale(own, static_cast<float>(rows.weight[r]) / all, block);
+          scale(component, static_cast<float>(rows.weight[r]) / all, block);
         }
         log_ratio[r] = log_factor + std::log(mean / static_cast<double>(blocks));
         add(sums[p].small_total.data(), value.data(), components);
@@ -108,9 +107,9 @@ void expect_mixture(const BinnedRows& rows, const float* ratio, const float* wei
       sums[p].flush();
     }
   });
-  for (const Sums& own : sums) {
-    for (std::size_t i = 0; i < own.counts.size(); ++i) counts[i] += own.counts[i];
-    for (std::size_t c = 0; c < components; ++c) total[c] += own.total[c];
+  for (const Sums& piece : sums) {
+    for (std::size_t i = 0; i < piece.counts.size(); ++i) counts[i] += piece.counts[i];
+    for (std::size_t c = 0; c < components; ++c) total[c] += piece.total[c];
   }
 }
 

@@ -47,8 +47,8 @@ Matrix expand(const likely::Columns& columns, Rows rows, std::size_t threads) {
 
 void init_trees(likely::Trees* self, Array1<std::uint8_t> nodes, Array1<std::int32_t> roots, Array1<std::int32_t> output_of,
                 Array1<double> values, std::size_t outputs) {
-  std::vector<likely::Node> parsed(nodes.shape(0) / sizeof(likely::Node));
-  std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(likely::Node));
+  std::vector<likely::TreeNode> parsed(nodes.shape(0) / sizeof(likely::TreeNode));
+  std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(likely::TreeNode));
   new (self) likely::Trees(parsed, to_vector<std::int32_t>(roots), to_vector<std::int32_t>(output_of),
                            to_vector<double>(values), outputs);
 }
@@ -75,8 +75,10 @@ void add_variable(likely::Circuit& circuit, Array1<double> breaks, Array1<std::i
     throw std::invalid_argument("parameters must have a row (a, b, share) per leaf");
   std::vector<likely::Peaked> peaked;
   for (std::size_t l = 0; l < family.shape(0); ++l) {
-    const double* own = parameters.data() + 3 * l;
-    peaked.push_back({family.data()[l], own[0], own[1], own[2]});
+    const double* leaf = parameters.data() + 3 * l;
+    const std::int32_t number = family.data()[l];
+    if (number < 0 || number > static_cast<std::int32_t>(likely::Family::kPoisson)) throw std::invalid_argument("an unknown family");
+    peaked.push_back({static_cast<likely::Family>(number), leaf[0], leaf[1], leaf[2]});
   }
   circuit.add_variable(to_vector<double>(breaks), to_vector<std::int32_t>(leaves),
                        {steps.data(), steps.data() + steps.size()}, std::move(peaked));

@@ -12,6 +12,9 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "search/forest.hpp"
+#include "search/network.hpp"
+#include "search/propagation.hpp"
 #include "search/search.hpp"
 
 namespace nb = nanobind;
@@ -35,11 +38,11 @@ void add_feature(Problem& problem, Array1<double> atom, Array1<double> atom_cost
   made.high = to_vector<double>(high);
   made.segment = to_vector<std::int32_t>(segment);
   for (std::size_t s = 0; s < segments.shape(0); ++s) {
-    const double* own = segments.data() + 4 * s;
-    made.segments.push_back({own[0], own[1], own[2], own[3]});
+    const double* ends = segments.data() + 4 * s;
+    made.segments.push_back({ends[0], ends[1], ends[2], ends[3]});
   }
-  for (std::int32_t own : made.segment)
-    if (own < 0 || static_cast<std::size_t>(own) >= made.segments.size()) throw std::invalid_argument("a cell without a segment");
+  for (std::int32_t place : made.segment)
+    if (place < 0 || static_cast<std::size_t>(place) >= made.segments.size()) throw std::invalid_argument("a cell without a segment");
   made.grid = grid;
   made.factual = factual;
   problem.domain.features.push_back(std::move(made));
@@ -54,9 +57,9 @@ void set_network(Problem& problem, Rows atoms, Rows slopes, Rows intercepts, Arr
     throw std::invalid_argument("a network needs what every atom, and every feature's numbers, add to each unit");
   std::vector<search::Network::Layer> layers;
   std::size_t width = units;
-  for (const auto& [weight, own] : later) {
-    if (weight.shape(1) != width || weight.shape(0) != own.shape(0)) throw std::invalid_argument("layers that do not fit");
-    layers.push_back({width, weight.shape(0), {weight.data(), weight.data() + weight.size()}, to_vector<double>(own)});
+  for (const auto& [weight, offset] : later) {
+    if (weight.shape(1) != width || weight.shape(0) != offset.shape(0)) throw std::invalid_argument("layers that do not fit");
+    layers.push_back({width, weight.shape(0), {weight.data(), weight.data() + weight.size()}, to_vector<double>(offset)});
     width = weight.shape(0);
   }
   problem.score = std::make_unique<search::Network>(
@@ -67,32 +70,32 @@ void set_network(Problem& problem, Rows atoms, Rows slopes, Rows intercepts, Arr
 
 void set_forest(Problem& problem, Array1<std::uint8_t> nodes, Array1<std::int32_t> roots, Array1<std::int32_t> output_of,
                 Array1<double> values, Array1<double> base, double divisor) {
-  std::vector<Node> parsed(nodes.shape(0) / sizeof(Node));
-  std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(Node));
+  std::vector<TreeNode> parsed(nodes.shape(0) / sizeof(TreeNode));
+  std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(TreeNode));
   problem.score = std::make_unique<search::Forest>(problem.domain, std::move(parsed), to_vector<std::int32_t>(roots),
                                                    to_vector<std::int32_t>(output_of), to_vector<double>(values),
                                                    to_vector<double>(base), divisor);
 }
 
-void add_alternative(Problem& problem, Rows coefficients, Array1<double> least, std::optional<search::Share> share) {
+void add_alternative(Problem& problem, Rows coefficients, Array1<double> lower, std::optional<search::Share> share) {
   std::vector<search::Goal> goals;
   for (std::size_t g = 0; g < coefficients.shape(0); ++g) {
-    const double* own = coefficients.data() + g * coefficients.shape(1);
-    goals.push_back({{own, own + coefficients.shape(1)}, least.data()[g]});
+    const double* row = coefficients.data() + g * coefficients.shape(1);
+    goals.push_back({{row, row + coefficients.shape(1)}, lower.data()[g]});
   }
   problem.alternatives.push_back({std::move(goals), share});
 }
 
 void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> targets, Array1<double> given, bool approximate,
-                 double delta, double alpha) {
+                 double threshold, double weight) {
   if (circuit.variables() != problem.domain.features.size() && circuit.variables() != problem.domain.features.size() + 1)
     throw std::invalid_argument("the circuit must have the domain's features, and at most a target besides");
   if (targets.shape(0) != problem.alternatives.size() || given.shape(0) != targets.shape(0))
     throw std::invalid_argument("there must be a target, and the log-likelihood of what is given, per alternative");
   problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets),
-                                                            to_vector<double>(given), approximate, alpha > 0);
-  problem.delta = delta;
-  problem.alpha = alpha;
+                                                            to_vector<double>(given), approximate, weight > 0);
+  problem.likelihood_threshold = threshold;
+  problem.likelihood_weight = weight;
 }
 
 std::vector<search::Literal> literals_of(const Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {
@@ -113,14 +116,46 @@ const char* status_name(search::Status status) {
   }
 }
 
-nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, double absolute_gap, double relative_gap,
-               std::size_t solutions, bool other_features, double within, Rows starts, nb::object callback) {
-  if (!problem.score || problem.alternatives.empty()) throw std::invalid_argument("a problem needs a score and a goal");
+std::vector<std::vector<double>> rows_of(const Rows& array) {
   std::vector<std::vector<double>> rows;
-  for (std::size_t r = 0; r < starts.shape(0); ++r)
-    rows.emplace_back(starts.data() + r * starts.shape(1), starts.data() + (r + 1) * starts.shape(1));
+  for (std::size_t r = 0; r < array.shape(0); ++r)
+    rows.emplace_back(array.data() + r * array.shape(1), array.data() + (r + 1) * array.shape(1));
+  return rows;
+}
+
+nb::dict to_python(const search::Result& result, bool interrupted) {
+  nb::list solutions;
+  for (const search::Solution& solution : result.solutions)
+    solutions.append(
+        nb::make_tuple(solution.row, solution.objective, solution.cost, solution.log_likelihood, solution.alternative));
+  nb::list trace;
+  for (const search::Progress& at : result.trace) trace.append(nb::make_tuple(at.seconds, at.nodes, at.upper, at.lower));
+  nb::dict out;
+  out["status"] = status_name(result.status);
+  out["solutions"] = solutions;
+  out["upper"] = result.upper;
+  out["lower"] = result.lower;
+  out["nodes"] = result.statistics.nodes;
+  out["tested"] = result.statistics.tested;
+  out["filtered"] = result.statistics.filtered;
+  out["seconds"] = result.seconds;
+  out["seconds_score"] = result.statistics.seconds_score;
+  out["seconds_likelihood"] = result.statistics.seconds_likelihood;
+  out["trace"] = trace;
+  out["interrupted"] = interrupted;
+  out["loss"] = nb::none();
+  if (result.loss)
+    out["loss"] = nb::make_tuple(search::name_of(result.loss->step), result.loss->node, result.loss->objective, result.loss->cutoff);
+  return out;
+}
+
+nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, double absolute_gap, double relative_gap,
+               std::size_t solutions, bool other_features, double pool_gap, Rows starts, nb::object callback,
+               std::optional<std::vector<double>> follow) {
+  if (!problem.score || problem.alternatives.empty()) throw std::invalid_argument("a problem needs a score and a goal");
+  const std::vector<std::vector<double>> rows = rows_of(starts);
   bool interrupted = false;
-  search::Poll poll = [&](const search::Moment& moment) {
+  search::Poll poll = [&](const search::Progress& progress) {
     nb::gil_scoped_acquire held;
     if (PyErr_CheckSignals() != 0) {
       PyErr_Clear();
@@ -129,7 +164,7 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, doub
     }
     if (callback.is_none()) return true;
     try {
-      return nb::cast<bool>(callback(moment.seconds, moment.boxes, moment.found, moment.proven));
+      return nb::cast<bool>(callback(progress.seconds, progress.nodes, progress.upper, progress.lower));
     } catch (nb::python_error& error) {
       if (!error.matches(PyExc_KeyboardInterrupt)) throw;
       interrupted = true;  // Ctrl-C while the callback ran
@@ -139,35 +174,19 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t boxes, doub
   search::Result result;
   {
     nb::gil_scoped_release free;
-    search::Search engine(problem, {seconds, boxes, absolute_gap, relative_gap, solutions, other_features, within}, poll);
+    search::Search engine(problem, {seconds, nodes, absolute_gap, relative_gap, solutions, other_features, pool_gap}, poll);
+    if (follow) engine.follow(std::move(*follow));
     result = engine.run(rows);
   }
-  nb::list found;
-  for (const search::Solution& own : result.solutions)
-    found.append(nb::make_tuple(own.row, own.objective, own.cost, own.log_likelihood, own.alternative));
-  nb::list trace;
-  for (const search::Moment& own : result.trace) trace.append(nb::make_tuple(own.seconds, own.boxes, own.found, own.proven));
-  nb::dict out;
-  out["status"] = status_name(result.status);
-  out["solutions"] = found;
-  out["found"] = result.found;
-  out["proven"] = result.proven;
-  out["boxes"] = result.boxes;
-  out["tested"] = result.tested;
-  out["filtered"] = result.filtered;
-  out["seconds"] = result.seconds;
-  out["seconds_score"] = result.seconds_score;
-  out["seconds_likelihood"] = result.seconds_likelihood;
-  out["trace"] = trace;
-  out["interrupted"] = interrupted;
-  return out;
+  return to_python(result, interrupted);
 }
 
-// One box, narrowed as the search does it, with an incumbent's objective to beat: whether a row may be left, a lower
+// One box, propagated as the search does it, with an incumbent's objective to beat: whether a row may be left, a lower
 // bound of the objective, and per feature the atoms and the range of numbers that are left. For tests.
-nb::tuple narrowed(const Problem& problem, const std::vector<std::vector<std::size_t>>& atoms, Rows ranges, std::uint32_t alternative,
-                   double incumbent) {
-  search::Box box = search::whole(problem.domain);
+nb::tuple propagated(const Problem& problem, const std::vector<std::vector<std::size_t>>& atoms, Rows ranges, std::uint32_t alternative,
+                     double incumbent) {
+  search::Node node{search::whole(problem.domain), -search::kInf, alternative, 0, {}};
+  search::Box& box = node.box;
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
     const search::Feature& f = problem.domain.features[j];
     for (std::size_t k = 0; k < f.atom.size(); ++k)
@@ -178,8 +197,8 @@ nb::tuple narrowed(const Problem& problem, const std::vector<std::vector<std::si
     else
       box.drop_numbers(j);
   }
-  search::Search engine(problem, {1e9, 1, 0, 0, 1, false, INFINITY}, [](const search::Moment&) { return true; });
-  const auto [possible, bound] = engine.narrow_box(box, alternative, incumbent);
+  search::Workspace workspace(problem);
+  const search::Outcome outcome = propagate(problem, node, incumbent, workspace.evaluations[alternative], workspace);
   nb::list left;
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
     std::vector<std::size_t> kept;
@@ -187,23 +206,20 @@ nb::tuple narrowed(const Problem& problem, const std::vector<std::vector<std::si
     const search::Range& range = box.range[j];
     left.append(nb::make_tuple(kept, range.empty() ? 1.0 : range.low, range.empty() ? 0.0 : range.high));
   }
-  return nb::make_tuple(possible, bound, left);
+  return nb::make_tuple(outcome == search::Outcome::kOpen, node.bound, left);
 }
 
 }  // namespace
 
 void bind_search(nb::module_& m) {
   nb::class_<search::Share>(m, "Share").def(nb::init<std::size_t, double, double, double>(), "output"_a, "scale"_a, "low"_a, "high"_a);
-  nb::class_<Problem>(m, "Problem")
-      .def("__init__", [](Problem* self) {
-        new (self) Problem();
-        self->delta = -INFINITY;
-      })
+  nb::class_<Problem>(m, "SearchProblem")
+      .def(nb::init<>())
       .def("add_feature", &add_feature, "atom"_a, "atom_cost"_a, "low"_a, "high"_a, "segments"_a, "segment"_a, "grid"_a, "factual"_a)
       .def("set_network", &set_network, "atoms"_a, "slopes"_a, "intercepts"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
-      .def("add_alternative", &add_alternative, "coefficients"_a, "least"_a, "share"_a.none())
-      .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "delta"_a, "alpha"_a, nb::keep_alive<1, 2>())
+      .def("add_alternative", &add_alternative, "coefficients"_a, "lower"_a, "share"_a.none())
+      .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "threshold"_a, "weight"_a, nb::keep_alive<1, 2>())
       .def("add_clause",
            [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {
              problem.rules.clauses.push_back({literals_of(problem, literals)});
@@ -216,12 +232,12 @@ void bind_search(nb::module_& m) {
            "literals"_a, "count"_a)
       .def("add_linear",
            [](Problem& problem, const std::vector<std::size_t>& features, const std::vector<double>& coefficients, double upper) {
-             problem.rules.linear.push_back({features, coefficients, upper});
+             problem.rules.linear.emplace_back(problem.domain, features, coefficients, upper);
            },
            "features"_a, "coefficients"_a, "upper"_a)
-      .def("narrowed", &narrowed, "atoms"_a, "ranges"_a, "alternative"_a, "incumbent"_a)
-      .def("solve", &solve, "seconds"_a, "boxes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a,
-           "within"_a, "starts"_a, "callback"_a.none());
+      .def("propagated", &propagated, "atoms"_a, "ranges"_a, "alternative"_a, "incumbent"_a)
+      .def("solve", &solve, "seconds"_a, "nodes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a,
+           "pool_gap"_a, "starts"_a, "callback"_a.none(), "follow"_a.none());
 }
 
 }  // namespace likely

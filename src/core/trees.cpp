@@ -61,11 +61,11 @@ void walk_apart(const Cut* cuts, std::int32_t root, const double* rows, std::siz
 
 }  // namespace
 
-Trees::Trees(const std::vector<Node>& nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
+Trees::Trees(const std::vector<TreeNode>& nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
              std::vector<double> values, std::size_t outputs)
     : roots_(std::move(roots)), output_of_(std::move(output_of)), values_(std::move(values)), outputs_(outputs) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = nodes[i];
+    const TreeNode& node = nodes[i];
     last_feature_ = std::max(last_feature_, node.feature);
     if (node.feature < 0)
       cuts_.push_back({kInfinity, 0, {static_cast<std::int32_t>(i), node.inside}});

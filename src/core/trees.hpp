@@ -9,7 +9,7 @@ namespace likely {
 
 // A test "low <= x[feature] <= high", then on to `inside` or `outside`; a leaf has feature -1 and keeps in `inside`
 // where its values start. Several nodes may share a successor, so a test for a union of intervals is a chain.
-struct Node {
+struct TreeNode {
   double low;
   double high;
   std::int32_t feature;
@@ -17,7 +17,7 @@ struct Node {
   std::int32_t outside;
   std::int32_t unused;
 };
-static_assert(sizeof(Node) == 32);
+static_assert(sizeof(TreeNode) == 32);
 
 // What the core makes of it: one side of one number. A test with a lower end becomes two of these, one after the other.
 struct Cut {
@@ -30,7 +30,7 @@ class Trees {
  public:
   // outputs_of[t] is the output that tree t adds to, or -1 if its leaves hold one value for every output. Throws
   // std::invalid_argument if a node leads back to itself.
-  Trees(const std::vector<Node>& nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
+  Trees(const std::vector<TreeNode>& nodes, std::vector<std::int32_t> roots, std::vector<std::int32_t> output_of,
         std::vector<double> values, std::size_t outputs);
 
   std::size_t outputs() const { return outputs_; }

@@ -4,20 +4,20 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "../values.hpp"
+#include "../tolerances.hpp"
 
 namespace likely::search {
 
 std::int32_t Feature::cell_of(double v) const {
   const auto next = std::upper_bound(low.begin(), low.end(), v);
   if (next == low.begin()) return -1;
-  const auto place = static_cast<std::int32_t>(next - low.begin()) - 1;
-  return v <= high[static_cast<std::size_t>(place)] ? place : -1;
+  const auto cell = static_cast<std::int32_t>(next - low.begin()) - 1;
+  return v <= high[static_cast<std::size_t>(cell)] ? cell : -1;
 }
 
 std::int32_t Feature::atom_of(double v) const {
-  const auto found = std::find(atom.begin(), atom.end(), v);
-  return found == atom.end() ? -1 : static_cast<std::int32_t>(found - atom.begin());
+  const auto place = std::find(atom.begin(), atom.end(), v);
+  return place == atom.end() ? -1 : static_cast<std::int32_t>(place - atom.begin());
 }
 
 double Feature::cost(double v) const {
@@ -30,9 +30,9 @@ double Feature::cost(double v) const {
 // As a person writes it: 0.07, not 7 * 0.01; the twin of `snap` in likely/schema/numeric.py.
 double Feature::multiple(double k) const {
   const double per_unit = grid < 1 ? std::nearbyint(1 / grid) : 0;
-  return (per_unit > 0 && std::abs(per_unit * grid - 1) < 1e-12 ? k / per_unit : k * grid) + 0.0;
+  return (per_unit > 0 && std::abs(per_unit * grid - 1) < tolerance::kDecimalGrid ? k / per_unit : k * grid) + 0.0;
 }
-double Feature::slack(double v) const { return std::min(1e-9 + 1e-15 * std::abs(v / grid), 0.25); }
+double Feature::slack(double v) const { return tolerance::grid_rounding(v / grid); }
 double Feature::down_to_grid(double v) const { return grid > 0 ? multiple(std::floor(v / grid + slack(v))) : v; }
 double Feature::up_to_grid(double v) const { return grid > 0 ? multiple(std::ceil(v / grid - slack(v))) : v; }
 
@@ -68,36 +68,37 @@ Box whole(const Domain& domain) {
 }
 
 bool Box::keep_cells(const Domain& domain, std::size_t j, std::int32_t first, std::int32_t last) {
-  Range& own = range[j];
-  if (own.empty() || (first <= own.first && own.last <= last)) return false;
-  own.first = std::max(own.first, first);
-  own.last = std::min(own.last, last);
-  if (own.empty()) return true;
+  Range& numbers = range[j];
+  if (numbers.empty() || (first <= numbers.first && numbers.last <= last)) return false;
+  numbers.first = std::max(numbers.first, first);
+  numbers.last = std::min(numbers.last, last);
+  if (numbers.empty()) return true;
   const Feature& f = domain.features[j];
-  own.low = std::max(own.low, f.low[static_cast<std::size_t>(own.first)]);
-  own.high = std::min(own.high, f.high[static_cast<std::size_t>(own.last)]);
-  if (own.low > own.high) drop_numbers(j);
+  numbers.low = std::max(numbers.low, f.low[static_cast<std::size_t>(numbers.first)]);
+  numbers.high = std::min(numbers.high, f.high[static_cast<std::size_t>(numbers.last)]);
+  if (numbers.low > numbers.high) drop_numbers(j);
   return true;
 }
 
 bool Box::keep_numbers(const Domain& domain, std::size_t j, double low, double high) {
-  Range& own = range[j];
+  Range& numbers = range[j];
   const Feature& f = domain.features[j];
-  if (own.empty() || (low <= own.low && own.high <= high)) return false;
-  const Range before = own;
+  if (numbers.empty() || (low <= numbers.low && numbers.high <= high)) return false;
+  const Range before = numbers;
   auto low_of = [&](std::int32_t c) { return f.low[static_cast<std::size_t>(c)]; };
   auto high_of = [&](std::int32_t c) { return f.high[static_cast<std::size_t>(c)]; };
   const double rounding = f.grid > 0 ? f.grid * std::max(f.slack(low), f.slack(high)) : 0;
-  while (own.first <= own.last && high_of(own.first) < low - rounding) ++own.first;
-  while (own.first <= own.last && low_of(own.last) > high + rounding) --own.last;
-  if (own.empty()) return true;
-  if (own.first > before.first) own.low = low_of(own.first);
-  if (own.last < before.last) own.high = high_of(own.last);
+  while (numbers.first <= numbers.last && high_of(numbers.first) < low - rounding) ++numbers.first;
+  while (numbers.first <= numbers.last && low_of(numbers.last) > high + rounding) --numbers.last;
+  if (numbers.empty()) return true;
+  if (numbers.first > before.first) numbers.low = low_of(numbers.first);
+  if (numbers.last < before.last) numbers.high = high_of(numbers.last);
   // The ends of a cell are values as they are; what lies between them is rounded to the grid.
-  if (low > own.low) own.low = std::clamp(f.up_to_grid(low), own.low, high_of(own.first));
-  if (high < own.high) own.high = std::clamp(f.down_to_grid(high), low_of(own.last), own.high);
-  if (own.low > own.high) drop_numbers(j);
-  return own.empty() || own.first != before.first || own.last != before.last || own.low != before.low || own.high != before.high;
+  if (low > numbers.low) numbers.low = std::clamp(f.up_to_grid(low), numbers.low, high_of(numbers.first));
+  if (high < numbers.high) numbers.high = std::clamp(f.down_to_grid(high), low_of(numbers.last), numbers.high);
+  if (numbers.low > numbers.high) drop_numbers(j);
+  const bool same_cells = numbers.first == before.first && numbers.last == before.last;
+  return numbers.empty() || !same_cells || numbers.low != before.low || numbers.high != before.high;
 }
 
 void Box::fix(const Domain& domain, std::size_t j, double v) {
@@ -119,6 +120,48 @@ bool Box::single(const Domain& domain, std::size_t j) const {
 bool Box::single_cell(const Domain& domain, std::size_t j) const {
   const std::size_t count = atom_count(domain.features[j]);
   return range[j].empty() ? count == 1 : count == 0 && range[j].first == range[j].last;
+}
+
+bool Box::any_empty(const Domain& domain) const {
+  for (std::size_t j = 0; j < domain.features.size(); ++j)
+    if (empty(domain, j)) return true;
+  return false;
+}
+
+bool Box::contains(const Domain& domain, const double* row) const {
+  for (std::size_t j = 0; j < domain.features.size(); ++j) {
+    const Feature& f = domain.features[j];
+    if (const std::int32_t k = f.atom_of(row[j]); k >= 0) {
+      if (!has_atom(f, static_cast<std::size_t>(k))) return false;
+      continue;
+    }
+    const std::int32_t c = f.cell_of(row[j]);
+    const Range& numbers = range[j];
+    if (c < 0 || c < numbers.first || c > numbers.last || row[j] < numbers.low || row[j] > numbers.high) return false;
+  }
+  return true;
+}
+
+std::size_t Box::value_count(const Domain& domain) const {
+  std::size_t count = 0;
+  for (std::size_t j = 0; j < domain.features.size(); ++j) {
+    const Range& numbers = range[j];
+    count += atom_count(domain.features[j]) + (numbers.empty() ? 0 : static_cast<std::size_t>(numbers.last - numbers.first + 1));
+  }
+  return count;
+}
+
+bool Box::point(const Domain& domain, std::size_t j) const {
+  if (single(domain, j)) return true;
+  const Range& numbers = range[j];
+  const double size = std::max({1.0, std::abs(numbers.low), std::abs(numbers.high)});
+  return single_cell(domain, j) && numbers.high - numbers.low <= tolerance::kPointWidth * size;
+}
+
+bool Box::point(const Domain& domain) const {
+  for (std::size_t j = 0; j < domain.features.size(); ++j)
+    if (!point(domain, j)) return false;
+  return true;
 }
 
 }  // namespace likely::search

@@ -38,6 +38,7 @@ struct Feature {
   double up_to_grid(double v) const;
   double multiple(double k) const;         // k steps, as the nearest double
   double slack(double v) const;            // how far from a whole number of steps a multiple may be computed to lie
+  bool has(double v) const { return atom_of(v) >= 0 || cell_of(v) >= 0; }
 };
 
 struct Domain {
@@ -64,13 +65,16 @@ struct Box {
   bool has_atom(const Feature& f, std::size_t k) const { return atoms[f.first_word + k / 64] >> (k % 64) & 1; }
   void drop_atom(const Feature& f, std::size_t k) { atoms[f.first_word + k / 64] &= ~(std::uint64_t{1} << (k % 64)); }
   std::size_t atom_count(const Feature& f) const {
-    std::size_t found = 0;
-    for (std::size_t w = 0; w < f.words(); ++w) found += std::popcount(atoms[f.first_word + w]);
-    return found;
+    std::size_t count = 0;
+    for (std::size_t w = 0; w < f.words(); ++w) count += static_cast<std::size_t>(std::popcount(atoms[f.first_word + w]));
+    return count;
   }
   bool empty(const Domain& domain, std::size_t j) const {
     return range[j].empty() && atom_count(domain.features[j]) == 0;
   }
+  bool any_empty(const Domain& domain) const;  // no value of some feature is left, hence no row
+  bool contains(const Domain& domain, const double* row) const;
+  std::size_t value_count(const Domain& domain) const;  // atoms and cells, over all features
   template <class Work>
   void each_atom(const Feature& f, const Work& work) const {
     for (std::size_t w = 0; w < f.words(); ++w)
@@ -78,7 +82,7 @@ struct Box {
         work(64 * w + static_cast<std::size_t>(std::countr_zero(left)));
   }
 
-  // Narrow the numbers of feature j to cells first..last, or to low <= v <= high; true if that changed anything.
+  // Restrict the numbers of feature j to cells first..last, or to low <= v <= high; true if that changed anything.
   bool keep_cells(const Domain& domain, std::size_t j, std::int32_t first, std::int32_t last);
   bool keep_numbers(const Domain& domain, std::size_t j, double low, double high);
   void drop_numbers(std::size_t j) { range[j].last = range[j].first - 1; }
@@ -86,6 +90,9 @@ struct Box {
 
   bool single(const Domain& domain, std::size_t j) const;       // one value left
   bool single_cell(const Domain& domain, std::size_t j) const;  // one atom or one cell left
+  // One value, or an interval of reals so narrow that it counts as one; and the same of every feature.
+  bool point(const Domain& domain, std::size_t j) const;
+  bool point(const Domain& domain) const;
 };
 
 Box whole(const Domain& domain);

@@ -1,10 +1,13 @@
+#include "forest.hpp"
+
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
-#include "score.hpp"
+#include "../tolerances.hpp"
 
 namespace likely::search {
 
@@ -20,7 +23,7 @@ struct Forest::Path {
   std::vector<Part> parts;
 };
 
-Forest::Forest(const Domain& domain, std::vector<Node> nodes, const std::vector<std::int32_t>& roots,
+Forest::Forest(const Domain& domain, std::vector<TreeNode> nodes, const std::vector<std::int32_t>& roots,
                const std::vector<std::int32_t>& output_of, std::vector<double> values, std::vector<double> base, double divisor)
     : domain_(domain), nodes_(std::move(nodes)), values_(std::move(values)), base_(std::move(base)), divisor_(divisor) {
   const Box all = whole(domain);
@@ -51,7 +54,7 @@ std::int32_t Forest::add_leaf(std::size_t value, const Path& path) {
 
 // The tests from a node on, of those that still tell something on this path.
 std::int32_t Forest::grow(std::int32_t at, Path& path) {
-  const Node& node = nodes_[static_cast<std::size_t>(at)];
+  const TreeNode& node = nodes_[static_cast<std::size_t>(at)];
   if (node.feature < 0) return add_leaf(static_cast<std::size_t>(node.inside), path);
   const auto j = static_cast<std::size_t>(node.feature);
   const Feature& f = domain_.features[j];
@@ -68,9 +71,9 @@ std::int32_t Forest::grow(std::int32_t at, Path& path) {
     part.first = std::max(before.first, first);
     part.last = std::min(before.last, last);
     for (std::size_t w = 0; w < inside.size(); ++w) part.atoms[w] = before.atoms[w] & (within ? inside[w] : ~inside[w]);
-    const std::optional<std::int32_t> found = part.empty() ? std::nullopt : std::optional(grow(next, path));
+    const std::optional<std::int32_t> successor = part.empty() ? std::nullopt : std::optional(grow(next, path));
     part = before;
-    return found;
+    return successor;
   };
   auto follow_outside = [&] {
     if (from <= to && from <= before.first) return follow(node.outside, to + 1, before.last, false);
@@ -91,28 +94,10 @@ double Forest::value(std::int32_t output, std::size_t at, const Goal& goal) cons
   return total / divisor_;
 }
 
-Relaxation Forest::relaxation(const Goal& goal) const {
-  Relaxation made;
-  made.additive = false;
-  made.atom.resize(domain_.atoms);
-  made.cell.resize(domain_.cells);
-  made.gain.resize(leaves_.size());
-  made.rank.resize(leaves_.size());
-  made.ranked.resize(leaves_.size());
-  std::iota(made.ranked.begin(), made.ranked.end(), 0);
-  for (const Tree& tree : trees_) {
-    for (std::uint32_t l = tree.first; l < tree.last; ++l) made.gain[l] = value(tree.output, leaves_[l].value, goal);
-    std::sort(made.ranked.begin() + tree.first, made.ranked.begin() + tree.last,
-              [&](std::uint32_t a, std::uint32_t b) { return made.gain[a] != made.gain[b] ? made.gain[a] > made.gain[b] : a < b; });
-    for (std::uint32_t r = tree.first; r < tree.last; ++r) made.rank[made.ranked[r]] = r - tree.first;
-  }
-  return made;
-}
-
 // -- bounds over a box ------------------------------------------------------------------------------------------------
 
 // Values of one feature that the leaves looked at so far do not reach: runs of cells, and atoms.
-struct Forest::Left {
+struct Forest::Uncovered {
   std::int32_t feature = 0;
   std::vector<std::pair<std::int32_t, std::int32_t>> cells;
   std::vector<std::uint64_t> atoms;
@@ -120,13 +105,32 @@ struct Forest::Left {
   bool empty() const { return cells.empty() && std::all_of(atoms.begin(), atoms.end(), [](std::uint64_t w) { return w == 0; }); }
 };
 
-struct Forest::Work {
-  std::vector<std::int32_t> waiting;    // tests and leaves
-  std::vector<std::uint64_t> reached;   // a tree's leaves by rank
-  std::vector<Left> left;               // by feature; the first `lefts` are in use
-  std::size_t lefts = 0;
+struct Forest::Workspace final : ScoreWorkspace {
+  std::vector<double> gain;                 // what each leaf scores towards the goal,
+  std::vector<std::uint32_t> ranked, rank;  // the leaves of each tree from the best to the worst, and each leaf's place there
+  std::vector<std::int32_t> waiting;        // tests and leaves
+  std::vector<std::uint64_t> reached;       // a tree's leaves by rank
+  std::vector<Uncovered> uncovered;         // by feature; the first `uncovered_count` are in use
+  std::size_t uncovered_count = 0;
   std::vector<std::pair<std::int32_t, std::int32_t>> runs;
 };
+
+std::unique_ptr<ScoreWorkspace> Forest::workspace(const Goal& goal) const {
+  auto made = std::make_unique<Workspace>();
+  std::vector<double>& gain = made->gain;
+  gain.resize(leaves_.size());
+  made->rank.resize(leaves_.size());
+  made->ranked.resize(leaves_.size());
+  std::iota(made->ranked.begin(), made->ranked.end(), 0);
+  for (const Tree& tree : trees_) {
+    for (std::uint32_t l = tree.first; l < tree.last; ++l) gain[l] = value(tree.output, leaves_[l].value, goal);
+    std::sort(made->ranked.begin() + tree.first, made->ranked.begin() + tree.last,
+              [&](std::uint32_t a, std::uint32_t b) { return gain[a] != gain[b] ? gain[a] > gain[b] : a < b; });
+    for (std::uint32_t r = tree.first; r < tree.last; ++r) made->rank[made->ranked[r]] = r - tree.first;
+  }
+  made->uncovered.resize(domain_.features.size());
+  return made;
+}
 
 bool Forest::meets(const Box& box, std::int32_t feature, std::int32_t first, std::int32_t last, std::size_t word) const {
   const Range& range = box.range[static_cast<std::size_t>(feature)];
@@ -150,13 +154,13 @@ bool Forest::leaves(const Box& box, const Test& test) const {
 // The tests of a path may each leave values, and together none.
 bool Forest::reaches(const Box& box, const Leaf& leaf) const {
   for (std::uint32_t c = leaf.first; c < leaf.last; ++c) {
-    const Condition& own = conditions_[c];
-    if (!meets(box, own.feature, own.first, own.last, own.word)) return false;
+    const Condition& asked = conditions_[c];
+    if (!meets(box, asked.feature, asked.first, asked.last, asked.word)) return false;
   }
   return true;
 }
 
-void Forest::find_reached(const Box& box, const Tree& tree, const Relaxation& ranks, Work& work) const {
+void Forest::find_reached(const Box& box, const Tree& tree, Workspace& work) const {
   work.reached.assign((tree.last - tree.first + 63) / 64, 0);
   work.waiting.assign(1, tree.top);
   while (!work.waiting.empty()) {
@@ -164,7 +168,7 @@ void Forest::find_reached(const Box& box, const Tree& tree, const Relaxation& ra
     work.waiting.pop_back();
     if (at < 0) {
       const auto l = static_cast<std::size_t>(~at);
-      if (reaches(box, leaves_[l])) work.reached[ranks.rank[l] / 64] |= std::uint64_t{1} << (ranks.rank[l] % 64);
+      if (reaches(box, leaves_[l])) work.reached[work.rank[l] / 64] |= std::uint64_t{1} << (work.rank[l] % 64);
       continue;
     }
     const Test& test = tests_[static_cast<std::size_t>(at)];
@@ -174,39 +178,39 @@ void Forest::find_reached(const Box& box, const Tree& tree, const Relaxation& ra
 }
 
 // What the best leaf leaves to others: only of features that it asks about.
-void Forest::look_beyond(const Box& box, const Leaf& best, Work& work) const {
-  work.lefts = 0;
+void Forest::start_covering(const Box& box, const Leaf& best, Workspace& work) const {
+  work.uncovered_count = 0;
   for (std::uint32_t c = best.first; c < best.last; ++c) {
-    const Condition& own = conditions_[c];
-    const Feature& f = domain_.features[static_cast<std::size_t>(own.feature)];
-    const Range& range = box.range[static_cast<std::size_t>(own.feature)];
-    Left& left = work.left[work.lefts];
-    left.feature = own.feature;
-    left.cells.clear();
-    if (!range.empty() && own.first > own.last) {
-      left.cells.emplace_back(range.first, range.last);
+    const Condition& asked = conditions_[c];
+    const Feature& f = domain_.features[static_cast<std::size_t>(asked.feature)];
+    const Range& range = box.range[static_cast<std::size_t>(asked.feature)];
+    Uncovered& rest = work.uncovered[work.uncovered_count];
+    rest.feature = asked.feature;
+    rest.cells.clear();
+    if (!range.empty() && asked.first > asked.last) {
+      rest.cells.emplace_back(range.first, range.last);
     } else if (!range.empty()) {
-      if (range.first < own.first) left.cells.emplace_back(range.first, std::min(range.last, own.first - 1));
-      if (range.last > own.last) left.cells.emplace_back(std::max(range.first, own.last + 1), range.last);
+      if (range.first < asked.first) rest.cells.emplace_back(range.first, std::min(range.last, asked.first - 1));
+      if (range.last > asked.last) rest.cells.emplace_back(std::max(range.first, asked.last + 1), range.last);
     }
-    left.atoms.resize(f.words());
-    for (std::size_t w = 0; w < f.words(); ++w) left.atoms[w] = box.atoms[f.first_word + w] & ~words_[own.word + w];
-    if (!left.empty()) ++work.lefts;
+    rest.atoms.resize(f.words());
+    for (std::size_t w = 0; w < f.words(); ++w) rest.atoms[w] = box.atoms[f.first_word + w] & ~words_[asked.word + w];
+    if (!rest.empty()) ++work.uncovered_count;
   }
 }
 
-// Of all that is left, what this leaf reaches is so much worse than the best.
-void Forest::take(const Leaf& leaf, double worse, Work& work, Relaxation& out) const {
+// Of all values that no better leaf reaches, those that this leaf reaches are so much worse than the best.
+void Forest::cover(const Leaf& leaf, double worse, Workspace& work, Relaxation& out) const {
   std::uint32_t c = leaf.first;
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < work.lefts; ++i) {
-    Left& left = work.left[i];
-    const Feature& f = domain_.features[static_cast<std::size_t>(left.feature)];
-    while (c < leaf.last && conditions_[c].feature < left.feature) ++c;
-    const Condition* own = c < leaf.last && conditions_[c].feature == left.feature ? &conditions_[c] : nullptr;
+  for (std::size_t i = 0; i < work.uncovered_count; ++i) {
+    Uncovered& rest = work.uncovered[i];
+    const Feature& f = domain_.features[static_cast<std::size_t>(rest.feature)];
+    while (c < leaf.last && conditions_[c].feature < rest.feature) ++c;
+    const Condition* asked = c < leaf.last && conditions_[c].feature == rest.feature ? &conditions_[c] : nullptr;
     work.runs.clear();
-    for (const auto& [first, last] : left.cells) {
-      const std::int32_t from = own ? std::max(first, own->first) : first, to = own ? std::min(last, own->last) : last;
+    for (const auto& [first, last] : rest.cells) {
+      const std::int32_t from = asked ? std::max(first, asked->first) : first, to = asked ? std::min(last, asked->last) : last;
       if (from > to) {
         work.runs.emplace_back(first, last);
         continue;
@@ -217,46 +221,55 @@ void Forest::take(const Leaf& leaf, double worse, Work& work, Relaxation& out) c
       if (first < from) work.runs.emplace_back(first, from - 1);
       if (to < last) work.runs.emplace_back(to + 1, last);
     }
-    left.cells.swap(work.runs);
-    for (std::size_t w = 0; w < left.atoms.size(); ++w) {
-      std::uint64_t taken = own ? left.atoms[w] & words_[own->word + w] : left.atoms[w];
-      left.atoms[w] &= ~taken;
-      for (; taken != 0; taken &= taken - 1) out.atom[f.first_atom + 64 * w + static_cast<std::size_t>(std::countr_zero(taken))] += worse;
+    rest.cells.swap(work.runs);
+    for (std::size_t w = 0; w < rest.atoms.size(); ++w) {
+      std::uint64_t covered = asked ? rest.atoms[w] & words_[asked->word + w] : rest.atoms[w];
+      rest.atoms[w] &= ~covered;
+      for (; covered != 0; covered &= covered - 1)
+        out.atom[f.first_atom + 64 * w + static_cast<std::size_t>(std::countr_zero(covered))] += worse;
     }
-    if (left.empty()) continue;
-    if (kept != i) std::swap(work.left[kept], left);
+    if (rest.empty()) continue;
+    if (kept != i) std::swap(work.uncovered[kept], rest);
     ++kept;
   }
-  work.lefts = kept;
+  work.uncovered_count = kept;
 }
 
-void Forest::relax(const Box& box, const Goal& goal, Relaxation& out) const {
-  Work work;
-  work.left.resize(domain_.features.size());
+// The best leaf of a tree that the box reaches; the leaves after it are looked at, from the best down, until every value
+// has met one.
+double Forest::best_leaves(const Box& box, const Tree& tree, Workspace& work, Relaxation& out) const {
+  find_reached(box, tree, work);
+  const Leaf* best = nullptr;
+  double most = 0;
+  for (std::size_t w = 0; w < work.reached.size(); ++w) {
+    for (std::uint64_t some = work.reached[w]; some != 0 && (best == nullptr || work.uncovered_count > 0); some &= some - 1) {
+      const std::uint32_t l = work.ranked[tree.first + 64 * w + static_cast<std::size_t>(std::countr_zero(some))];
+      if (best != nullptr) {
+        cover(leaves_[l], work.gain[l] - most, work, out);
+        continue;
+      }
+      best = &leaves_[l];
+      most = work.gain[l];
+      start_covering(box, *best, work);
+    }
+  }
+  assert(best != nullptr && "some leaf is reached by every box that is not empty");
+  return most;
+}
+
+void Forest::relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const {
+  auto& work = static_cast<Workspace&>(workspace);
+  out.additive = false;
   // cell[c] first collects, as differences between neighbours, how much worse than its best leaf every tree is there.
-  std::fill(out.cell.begin(), out.cell.end(), 0.0);
-  std::fill(out.atom.begin(), out.atom.end(), 0.0);
+  out.cell.assign(domain_.cells, 0.0);
+  out.atom.assign(domain_.atoms, 0.0);
   out.upper = 0;
-  out.rounding = kRounding;
+  out.rounding = tolerance::kSumRounding;
   for (std::size_t o = 0; o < base_.size(); ++o) out.upper += goal.coefficient[o] * base_[o] / divisor_;
   for (const Tree& tree : trees_) {
-    find_reached(box, tree, out, work);
-    const Leaf* best = nullptr;
-    double most = 0;
-    for (std::size_t w = 0; w < work.reached.size(); ++w) {
-      for (std::uint64_t some = work.reached[w]; some != 0 && (best == nullptr || work.lefts > 0); some &= some - 1) {
-        const std::uint32_t l = out.ranked[tree.first + 64 * w + static_cast<std::size_t>(std::countr_zero(some))];
-        if (best != nullptr) {
-          take(leaves_[l], out.gain[l] - most, work, out);
-          continue;
-        }
-        best = &leaves_[l];
-        most = out.gain[l];
-        look_beyond(box, *best, work);
-      }
-    }
+    const double most = best_leaves(box, tree, work, out);
     out.upper += most;
-    out.rounding += kRounding * std::abs(most);
+    out.rounding += tolerance::kSumRounding * std::abs(most);
   }
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
@@ -275,17 +288,17 @@ void Forest::outputs(const double* row, std::vector<double>& scores) const {
   for (const Tree& tree : trees_) {
     std::int32_t at = tree.root;
     while (nodes_[static_cast<std::size_t>(at)].feature >= 0) {
-      const Node& node = nodes_[static_cast<std::size_t>(at)];
+      const TreeNode& node = nodes_[static_cast<std::size_t>(at)];
       const double x = row[node.feature];
       at = node.low <= x && x <= node.high ? node.inside : node.outside;
     }
-    const double* found = values_.data() + nodes_[static_cast<std::size_t>(at)].inside;
+    const double* leaf = values_.data() + nodes_[static_cast<std::size_t>(at)].inside;
     if (tree.output >= 0)
-      scores[static_cast<std::size_t>(tree.output)] += *found;
+      scores[static_cast<std::size_t>(tree.output)] += *leaf;
     else
-      for (std::size_t o = 0; o < scores.size(); ++o) scores[o] += found[o];
+      for (std::size_t o = 0; o < scores.size(); ++o) scores[o] += leaf[o];
   }
-  for (double& own : scores) own /= divisor_;
+  for (double& score : scores) score /= divisor_;
 }
 
 }  // namespace likely::search

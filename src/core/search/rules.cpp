@@ -2,30 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
+#include "../tolerances.hpp"
 #include "../values.hpp"
 
 namespace likely::search {
 
 namespace {
 
-// A linear rule may be missed by this much, relative to the size of its terms; the twin of likely/schema/rules.py.
-constexpr double kFeasibility = 1e-9;
-// Linear rules over reals may tighten each other for ever, by less and less.
-constexpr int kMostRounds = 30;
-
-bool within(const std::vector<std::pair<double, double>>& region, double v) {
+bool in_region(const std::vector<std::pair<double, double>>& region, double v) {
   return std::any_of(region.begin(), region.end(), [v](const auto& part) { return part.first <= v && v <= part.second; });
-}
-
-bool any_empty(const Domain& domain, const Box& box) {
-  for (std::size_t j = 0; j < domain.features.size(); ++j)
-    if (box.empty(domain, j)) return true;
-  return false;
 }
 
 enum class Outcome { kNothing, kChanged, kImpossible };
 
+// Unit propagation: if all literals but one are false in the box, that one must hold.
 Outcome filter(const Domain& domain, Box& box, const Clause& clause) {
   const Literal* open = nullptr;
   for (const Literal& literal : clause.literals) {
@@ -39,6 +31,7 @@ Outcome filter(const Domain& domain, Box& box, const Clause& clause) {
   return open->keep(domain, box, true) ? Outcome::kChanged : Outcome::kNothing;
 }
 
+// If as many literals as may hold do, no other one does.
 Outcome filter(const Domain& domain, Box& box, const AtMost& rule) {
   std::size_t held = 0;
   for (const Literal& literal : rule.literals) held += literal.state(domain, box) == Literal::State::kAlways;
@@ -50,24 +43,25 @@ Outcome filter(const Domain& domain, Box& box, const AtMost& rule) {
   return changed ? Outcome::kChanged : Outcome::kNothing;
 }
 
-Outcome filter(const Domain& domain, Box& box, const LinearRow& row) {
-  if (!row.applies(domain, box)) return Outcome::kNothing;
-  double least = 0;
-  for (std::size_t i = 0; i < row.features.size(); ++i) {
-    const Range& range = box.range[row.features[i]];
-    least += std::min(row.coefficients[i] * range.low, row.coefficients[i] * range.high);
+// Bound tightening by activities (Savelsbergh 1994): each term has what the others, at their lowest, leave of the right side.
+Outcome filter(const Domain& domain, Box& box, const LinearRule& rule) {
+  if (!rule.applies(domain, box)) return Outcome::kNothing;
+  double lowest = 0;  // activity of the rule over the box
+  for (std::size_t i = 0; i < rule.features.size(); ++i) {
+    const Range& range = box.range[rule.features[i]];
+    lowest += std::min(rule.coefficients[i] * range.low, rule.coefficients[i] * range.high);
   }
-  const double upper = row.eased(box);
-  if (least > upper) return Outcome::kImpossible;
+  const double upper = rule.relaxed_upper(box);
+  if (lowest > upper) return Outcome::kImpossible;
   bool changed = false;
-  for (std::size_t i = 0; i < row.features.size(); ++i) {
-    const double c = row.coefficients[i];
+  for (std::size_t i = 0; i < rule.features.size(); ++i) {
+    const double c = rule.coefficients[i];
     if (c == 0) continue;
-    const Range& range = box.range[row.features[i]];
-    const double others = least - std::min(c * range.low, c * range.high), most = (upper - others) / c;
-    changed |= c > 0 ? box.keep_numbers(domain, row.features[i], range.low, most)
-                     : box.keep_numbers(domain, row.features[i], most, range.high);
-    if (box.range[row.features[i]].empty()) return Outcome::kImpossible;
+    const std::size_t j = rule.features[i];
+    const Range& range = box.range[j];
+    const double others = lowest - std::min(c * range.low, c * range.high), end = (upper - others) / c;
+    changed |= c > 0 ? box.keep_numbers(domain, j, range.low, end) : box.keep_numbers(domain, j, end, range.high);
+    if (box.range[j].empty()) return Outcome::kImpossible;
   }
   return changed ? Outcome::kChanged : Outcome::kNothing;
 }
@@ -84,34 +78,43 @@ bool filter_all(const Domain& domain, Box& box, const std::vector<Rule>& rules, 
 
 }  // namespace
 
-bool LinearRow::applies(const Domain& domain, const Box& box) const {
+LinearRule::LinearRule(const Domain& domain, std::vector<std::size_t> features_, std::vector<double> coefficients_, double upper_)
+    : features(std::move(features_)), coefficients(std::move(coefficients_)), dense(domain.features.size(), 0.0), upper(upper_) {
+  if (features.size() != coefficients.size()) throw std::invalid_argument("a linear rule needs a coefficient per feature");
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (features[i] >= dense.size()) throw std::out_of_range("a rule about a feature that is not there");
+    dense[features[i]] += coefficients[i];
+  }
+}
+
+bool LinearRule::applies(const Domain& domain, const Box& box) const {
   return std::all_of(features.begin(), features.end(), [&](std::size_t j) {
     return !box.range[j].empty() && box.atom_count(domain.features[j]) == 0;
   });
 }
 
-double LinearRow::eased(const Box& box) const {
+double LinearRule::relaxed_upper(const Box& box) const {
   double terms = 0;
   for (std::size_t i = 0; i < features.size(); ++i) {
     const Range& range = box.range[features[i]];
     terms += std::abs(coefficients[i]) * std::max(std::abs(range.low), std::abs(range.high));
   }
-  return upper + 2 * kFeasibility * std::max(std::abs(upper), terms);
+  return upper + tolerance::kRelaxedRuleFeasibility * std::max(std::abs(upper), terms);
 }
 
 Literal::Literal(const Domain& domain, std::size_t feature, const std::vector<std::pair<double, double>>& region)
     : feature_(feature), region_(region), inside_before_{0}, atoms_(domain.features[feature].words(), 0) {
   const Feature& f = domain.features[feature];
-  for (std::size_t c = 0; c < f.low.size(); ++c) inside_before_.push_back(inside_before_.back() + within(region, f.low[c]));
+  for (std::size_t c = 0; c < f.low.size(); ++c) inside_before_.push_back(inside_before_.back() + in_region(region, f.low[c]));
   for (std::size_t k = 0; k < f.atom.size(); ++k)
-    if (within(region, f.atom[k])) atoms_[k / 64] |= std::uint64_t{1} << (k % 64);
+    if (in_region(region, f.atom[k])) atoms_[k / 64] |= std::uint64_t{1} << (k % 64);
 }
 
 Literal::State Literal::state(const Domain& domain, const Box& box) const {
   const Feature& f = domain.features[feature_];
   const Range& range = box.range[feature_];
   std::size_t inside = 0, all = box.atom_count(f);
-  for (std::size_t w = 0; w < f.words(); ++w) inside += std::popcount(atoms_[w] & box.atoms[f.first_word + w]);
+  for (std::size_t w = 0; w < f.words(); ++w) inside += static_cast<std::size_t>(std::popcount(atoms_[w] & box.atoms[f.first_word + w]));
   if (!range.empty()) {
     all += static_cast<std::size_t>(range.last - range.first) + 1;
     inside += static_cast<std::size_t>(inside_before_[static_cast<std::size_t>(range.last) + 1] -
@@ -124,10 +127,10 @@ bool Literal::keep(const Domain& domain, Box& box, bool inside) const {
   const Feature& f = domain.features[feature_];
   bool changed = false;
   for (std::size_t w = 0; w < f.words(); ++w) {
-    std::uint64_t& own = box.atoms[f.first_word + w];
-    const std::uint64_t kept = own & (inside ? atoms_[w] : ~atoms_[w]);
-    changed |= kept != own;
-    own = kept;
+    std::uint64_t& allowed = box.atoms[f.first_word + w];
+    const std::uint64_t kept = allowed & (inside ? atoms_[w] : ~atoms_[w]);
+    changed |= kept != allowed;
+    allowed = kept;
   }
   const Range range = box.range[feature_];
   if (range.empty()) return changed;
@@ -144,14 +147,14 @@ bool Literal::keep(const Domain& domain, Box& box, bool inside) const {
   return box.keep_cells(domain, feature_, first, last) || changed;
 }
 
-bool Literal::holds(const double* row) const { return within(region_, row[feature_]); }
+bool Literal::holds(const double* row) const { return in_region(region_, row[feature_]); }
 
 bool Rules::propagate(const Domain& domain, Box& box) const {
   bool changed = true;
-  for (int round = 0; changed && round < kMostRounds; ++round) {
+  for (int round = 0; changed && round < tolerance::kRuleRounds; ++round) {
     changed = false;
     if (!filter_all(domain, box, clauses, changed) || !filter_all(domain, box, at_most, changed) ||
-        !filter_all(domain, box, linear, changed) || any_empty(domain, box))
+        !filter_all(domain, box, linear, changed) || box.any_empty(domain))
       return false;
   }
   return true;
@@ -164,7 +167,7 @@ bool Rules::hold(const double* row) const {
     const auto held = std::count_if(rule.literals.begin(), rule.literals.end(), [row](const Literal& l) { return l.holds(row); });
     if (static_cast<std::size_t>(held) > rule.count) return false;
   }
-  for (const LinearRow& rule : linear) {
+  for (const LinearRule& rule : linear) {
     double total = 0, size = 0;
     bool numbers = true;
     for (std::size_t i = 0; i < rule.features.size(); ++i) {
@@ -173,7 +176,7 @@ bool Rules::hold(const double* row) const {
       total += rule.coefficients[i] * x;
       size += std::abs(rule.coefficients[i] * x);
     }
-    if (numbers && total > rule.upper + kFeasibility * std::max(size, std::abs(rule.upper))) return false;
+    if (numbers && total > rule.upper + tolerance::kRuleFeasibility * std::max(size, std::abs(rule.upper))) return false;
   }
   return true;
 }

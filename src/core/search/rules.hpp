@@ -37,19 +37,24 @@ struct AtMost {  // at most `count` literals hold
   std::size_t count;
 };
 
-struct LinearRow {  // sum of coefficient * x <= upper, where all x are numbers
+// sum of coefficient * x <= upper, where all x are numbers.
+struct LinearRule {
+  LinearRule(const Domain& domain, std::vector<std::size_t> features, std::vector<double> coefficients, double upper);
+
   std::vector<std::size_t> features;
-  std::vector<double> coefficients;
+  std::vector<double> coefficients;  // of each of these
+  std::vector<double> dense;         // of every feature of the domain: 0 where the rule does not ask about it
   double upper;
 
   bool applies(const Domain& domain, const Box& box) const;  // to all rows of a box
-  double eased(const Box& box) const;  // `upper`, and what rounding may add to the sum
+  // The relaxed right-hand side: `upper`, and what rounding and feasibility may add to the sum over a box.
+  double relaxed_upper(const Box& box) const;
 };
 
 struct Rules {
   std::vector<Clause> clauses;
   std::vector<AtMost> at_most;
-  std::vector<LinearRow> linear;
+  std::vector<LinearRule> linear;
 
   // Removes values until nothing more follows; false if no row is left.
   bool propagate(const Domain& domain, Box& box) const;

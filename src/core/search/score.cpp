@@ -12,16 +12,16 @@ double Goal::score(const std::vector<double>& outputs) const {
 }
 
 bool Share::holds(const std::vector<double>& outputs) const {
-  const double most = *std::max_element(outputs.begin(), outputs.end());
+  const double greatest = *std::max_element(outputs.begin(), outputs.end());
   double total = 0;
-  for (const double own : outputs) total += std::exp(scale * (own - most));
-  const double found = scale * (outputs[output] - most) - std::log(total);
-  return low <= found && found <= high;
+  for (const double score : outputs) total += std::exp(scale * (score - greatest));
+  const double log_share = scale * (outputs[output] - greatest) - std::log(total);
+  return low <= log_share && log_share <= high;
 }
 
 bool Alternative::met(const std::vector<double>& outputs) const {
   for (const Goal& goal : goals)
-    if (goal.score(outputs) < goal.least) return false;
+    if (goal.score(outputs) < goal.lower) return false;
   return !share || share->holds(outputs);
 }
 

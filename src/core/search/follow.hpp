@@ -1,0 +1,44 @@
+// Debugging: a known answer is followed through the tree, and the step that loses it is named (as HiGHS and SCIP do with a
+// debug solution).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "incumbents.hpp"
+#include "node.hpp"
+#include "problem.hpp"
+
+namespace likely::search {
+
+class Follower {
+ public:
+  // The row need not be an answer: whatever removes it is named. Throws std::invalid_argument if it is no row of the domain.
+  Follower(const Problem& problem, std::vector<double> row, Workspace& workspace);
+
+  // From now on watches this node, if the row is in it and is better than all that is known.
+  void watch(const Node& node, const SolutionPool& pool);
+  // After a step on the node that is watched: the row must still be in its box, and not below its bound. `left` is false if
+  // the step found no row left.
+  void after(Step step, const Node& node, bool left);
+  // After the node was split: one of the parts has the row.
+  void after_branching(const std::vector<Box>& parts);
+
+  void count_node() { ++nodes_; }
+  const std::optional<Loss>& loss() const { return loss_; }
+
+ private:
+  void lose(Step step);
+
+  const Domain& domain_;
+  std::vector<double> row_;
+  std::uint32_t alternative_ = 0;  // of which it is the best answer
+  double objective_ = kInf;
+  double cutoff_ = kInf;
+  bool watching_ = false;
+  std::uint64_t nodes_ = 0;
+  std::optional<Loss> loss_;
+};
+
+}  // namespace likely::search

@@ -1,0 +1,74 @@
+// Upper bounds of a sum of decision trees over a box, for the box and for every single value of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../trees.hpp"
+#include "score.hpp"
+
+namespace likely::search {
+
+// A sum of decision trees. Every leaf is known by the cells and atoms that lead to it, so the bound of a tree over a box
+// is its best leaf that the box reaches (the leaf-wise bound of tree verifiers: Chen et al. 2019, "Robustness verification
+// of tree-based models"; Devos et al. 2021, Veritas); and with one value fixed, the best of those that the value reaches
+// too, for all values at once.
+class Forest final : public Score {
+ public:
+  // As `Trees`; scores are divided by `divisor`. The domain's cells do not straddle a test.
+  Forest(const Domain& domain, std::vector<TreeNode> nodes, const std::vector<std::int32_t>& roots,
+         const std::vector<std::int32_t>& output_of, std::vector<double> values, std::vector<double> base, double divisor);
+
+  std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const override;
+  void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const override;
+  void outputs(const double* row, std::vector<double>& out) const override;
+
+ private:
+  // A test of a feature: inside are cells first..last and some atoms. A successor is a test, or ~leaf.
+  struct Test {
+    std::int32_t feature, first, last, inside, outside;
+    std::size_t word;  // where its atoms start in words_
+  };
+  // What a leaf asks of one feature: cells first..last (the hull of them), and some of its atoms.
+  struct Condition {
+    std::int32_t feature, first, last;
+    std::size_t word;
+  };
+  struct Leaf {
+    std::uint32_t first, last;  // conditions, by feature; last excluded
+    std::size_t value;
+  };
+  struct Tree {
+    std::uint32_t first, last;  // leaves, last excluded
+    std::int32_t output, root;  // the root among the nodes given
+    std::int32_t top;           // and among the tests, or ~leaf
+  };
+  struct Path;       // the conditions on the way to a leaf, while a tree is being read
+  struct Uncovered;  // what of a feature no leaf looked at so far reaches
+  struct Workspace;
+
+  std::int32_t grow(std::int32_t at, Path& path);
+  std::int32_t add_leaf(std::size_t value, const Path& path);
+  double value(std::int32_t output, std::size_t at, const Goal& goal) const;
+  bool meets(const Box& box, std::int32_t feature, std::int32_t first, std::int32_t last, std::size_t word) const;
+  bool leaves(const Box& box, const Test& test) const;
+  bool reaches(const Box& box, const Leaf& leaf) const;
+  void find_reached(const Box& box, const Tree& tree, Workspace& work) const;
+  double best_leaves(const Box& box, const Tree& tree, Workspace& work, Relaxation& out) const;
+  void start_covering(const Box& box, const Leaf& best, Workspace& work) const;
+  void cover(const Leaf& leaf, double worse, Workspace& work, Relaxation& out) const;
+
+  const Domain& domain_;
+  std::vector<TreeNode> nodes_;
+  std::vector<double> values_, base_;
+  double divisor_;
+  std::vector<Tree> trees_;
+  std::vector<Test> tests_;
+  std::vector<Leaf> leaves_;
+  std::vector<Condition> conditions_;
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace likely::search

@@ -1,0 +1,178 @@
+#include "heuristics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "../tolerances.hpp"
+#include "duals.hpp"
+
+namespace likely::search {
+
+void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace) {
+  const std::vector<Feature>& features = problem.domain.features;
+  for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
+    for (const std::vector<double>& row : rows) {
+      bool inside = row.size() == features.size();
+      for (std::size_t j = 0; inside && j < row.size(); ++j) inside = features[j].has(row[j]);
+      if (inside && test_row(problem, row, a, pool, workspace)) remove_changes(problem, row, a, pool, workspace);
+    }
+  }
+}
+
+void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace) {
+  std::vector<double> row;
+  cheapest_row(problem.domain, whole(problem.domain), row);
+  for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const Feature& f = problem.domain.features[j];
+      const double before = row[j];
+      for (const double value : f.atom) {
+        row[j] = value;
+        test_row(problem, row, a, pool, workspace);
+      }
+      const std::size_t step = std::max<std::size_t>(1, f.low.size() / tolerance::kScannedCells);
+      for (std::size_t c = 0; c < f.low.size(); c += step) {
+        row[j] = f.low[c] > f.factual ? f.low[c] : f.high[c];
+        test_row(problem, row, a, pool, workspace);
+      }
+      row[j] = before;
+    }
+  }
+}
+
+void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace) {
+  const std::vector<Feature>& features = problem.domain.features;
+  std::vector<std::size_t> order(row.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return features[a].cost(row[a]) > features[b].cost(row[b]); });
+  for (const std::size_t j : order) {
+    const Feature& f = features[j];
+    const double before = row[j];
+    if (std::isnan(f.factual) || before == f.factual || !f.has(f.factual)) continue;
+    row[j] = f.factual;
+    const double best = pool.best();
+    test_row(problem, row, alternative, pool, workspace);
+    if (!(pool.best() < best)) row[j] = before;
+  }
+}
+
+void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
+  if (test_row(problem, evaluation.cheapest, node.alternative, pool, workspace)) return;
+  const std::vector<Goal>& goals = problem.goals(node.alternative);
+  for (std::size_t g = 0; g < goals.size(); ++g) {
+    const Relaxation& relaxation = evaluation.relaxations[g];
+    if (!relaxation.additive) continue;
+    greedy_repair(problem, node, relaxation, goals[g].lower, pool, workspace);
+    const Dual& dual = evaluation.duals[g];
+    if (dual.multipliers.rule > 0) two_variable_moves(problem, node, relaxation, goals[g].lower, dual, pool, workspace);
+  }
+}
+
+namespace {
+
+struct Move {
+  std::size_t feature;
+  double value, gain, cost;
+};
+
+// Moves one number only as far as needed, and a step further each time it was not far enough; true if that gave an answer.
+bool move_as_needed(const Problem& problem, const Node& node, const Move& move, double missing, std::vector<double>& row,
+                    SolutionPool& pool, Workspace& workspace) {
+  const Feature& f = problem.domain.features[move.feature];
+  const double from = row[move.feature];
+  for (double share = missing / move.gain; share < 1; share = std::min(1.0, tolerance::kRepairGrowth * share + tolerance::kRepairStep)) {
+    const double v = from + share * (move.value - from);
+    row[move.feature] = move.value > from ? std::min(move.value, f.up_to_grid(v)) : std::max(move.value, f.down_to_grid(v));
+    if (f.cell_of(row[move.feature]) >= 0 && test_row(problem, row, node.alternative, pool, workspace)) return true;
+  }
+  return false;
+}
+
+// Tests the row with two numbers moved so that slope @ moves = missing and coefficients @ moves = spare; false if that is no
+// answer only because something else is missed, or a little more is needed.
+bool move_two(const Problem& problem, const Node& node, std::vector<double> row, std::pair<std::size_t, std::size_t> two,
+              const std::vector<double>& slope, const std::vector<double>& coefficients, double missing, double spare,
+              SolutionPool& pool, Workspace& workspace) {
+  const auto [j, k] = two;
+  const double det = slope[j] * coefficients[k] - slope[k] * coefficients[j];
+  if (det == 0) return true;
+  row[j] += (missing * coefficients[k] - slope[k] * spare) / det;
+  row[k] += (slope[j] * spare - missing * coefficients[j]) / det;
+  for (const std::size_t moved : {j, k}) {
+    const Range& range = node.box.range[moved];
+    if (!(range.low <= row[moved] && row[moved] <= range.high) || problem.domain.features[moved].cell_of(row[moved]) < 0) return true;
+  }
+  return test_row(problem, row, node.alternative, pool, workspace);
+}
+
+}  // namespace
+
+void greedy_repair(const Problem& problem, const Node& node, const Relaxation& relaxation, double lower, SolutionPool& pool,
+                   Workspace& workspace) {
+  const Domain& domain = problem.domain;
+  std::vector<Move> moves;
+  std::vector<double> row(domain.features.size());
+  double missing = lower - relaxation.constant;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Choice cheapest = least_reduced_cost(domain, node.box, j, &relaxation, 0);
+    const Choice best = least_reduced_cost(domain, node.box, j, &relaxation, tolerance::kGainOnly);
+    row[j] = cheapest.value;
+    missing -= cheapest.gain;
+    if (best.gain > cheapest.gain) moves.push_back({j, best.value, best.gain - cheapest.gain, best.cost - cheapest.cost});
+  }
+  if (missing <= 0 && test_row(problem, row, node.alternative, pool, workspace)) return;  // of equally cheap values, those that gain most
+  std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.cost * b.gain < b.cost * a.gain; });
+  int beyond = 0;
+  for (const Move& move : moves) {
+    const Feature& f = domain.features[move.feature];
+    const bool numbers = f.atom_of(row[move.feature]) < 0 && f.atom_of(move.value) < 0;
+    if (numbers && missing > 0 && missing < move.gain && move_as_needed(problem, node, move, missing, row, pool, workspace)) return;
+    row[move.feature] = move.value;
+    missing -= move.gain;
+    if (missing <= 0 && (test_row(problem, row, node.alternative, pool, workspace) || ++beyond > tolerance::kMovesBeyond)) return;
+  }
+}
+
+void two_variable_moves(const Problem& problem, const Node& node, const Relaxation& relaxation, double lower, const Dual& dual,
+                        SolutionPool& pool, Workspace& workspace) {
+  const Domain& domain = problem.domain;
+  const Multipliers& multipliers = dual.multipliers;
+  const LinearRule& rule = problem.rules.linear[multipliers.rule_index];
+  std::vector<double> row(domain.features.size());
+  std::vector<std::size_t> reals;
+  double missing = lower - relaxation.constant, spare = rule.upper, size = std::abs(lower) + std::abs(rule.upper);
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Choice choice = least_reduced_cost(domain, node.box, j, &relaxation, multipliers.goal, multipliers.rule_slope(problem.rules, j));
+    row[j] = choice.value;
+    missing -= choice.gain;
+    if (rule.dense[j] != 0) spare -= rule.dense[j] * choice.value;
+    size += std::abs(choice.gain) + (rule.dense[j] != 0 ? std::abs(rule.dense[j] * choice.value) : 0);
+    const Feature& f = domain.features[j];
+    if (f.grid == 0 && f.atom_of(choice.value) < 0 && !node.box.single(domain, j)) reals.push_back(j);
+  }
+  for (std::size_t a = 0; a < reals.size(); ++a)
+    for (std::size_t b = a + 1; b < reals.size(); ++b)
+      for (const double more : tolerance::kOverfulfilment)
+        if (move_two(problem, node, row, {reals[a], reals[b]}, relaxation.slope, rule.dense, missing + more * size, spare - more * size,
+                     pool, workspace))
+          break;
+}
+
+void end_points(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
+  constexpr std::size_t kMost = tolerance::kEndPointReals;
+  std::vector<std::size_t> wide;
+  for (std::size_t j = 0; j < problem.domain.features.size(); ++j)
+    if (!node.box.single(problem.domain, j)) wide.push_back(j);
+  std::vector<double> row = evaluation.cheapest;
+  for (std::size_t ends = 0; ends < std::size_t{1} << std::min(wide.size(), kMost); ++ends) {
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      const Range& range = node.box.range[wide[i]];
+      row[wide[i]] = (ends >> std::min(i, kMost - 1) & 1) != 0 ? range.high : range.low;
+    }
+    test_row(problem, row, node.alternative, pool, workspace);
+  }
+}
+
+}  // namespace likely::search

@@ -1,0 +1,39 @@
+// Primal heuristics: rows that may be answers, each tested exactly and kept in the pool if it is one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "incumbents.hpp"
+#include "node.hpp"
+#include "problem.hpp"
+
+namespace likely::search {
+
+// Rows that the caller brings, each with its changes removed as far as it stays an answer.
+void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace);
+
+// Single-change scan: every change of one feature of the cheapest row.
+void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace);
+
+// Change removal (1-opt): takes changes back, the costliest first, as long as the row remains an answer.
+void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace);
+
+// The cheapest row of a node's box and, if it is no answer, greedy repair and two-variable moves for each goal.
+void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace);
+
+// Greedy repair: from the cheapest row, the changes that gain most per cost, until the relaxation is content; and then
+// some, since the score itself is less. Each row on the way is tested.
+void greedy_repair(const Problem& problem, const Node& node, const Relaxation& relaxation, double lower, SolutionPool& pool,
+                   Workspace& workspace);
+
+// Two-variable moves: a linear programme of two rows has an optimal vertex with two numbers that are at no end. From the
+// row of the dual, every two reals moved so that the goal is just reached and the linear rule just kept.
+void two_variable_moves(const Problem& problem, const Node& node, const Relaxation& relaxation, double lower, const Dual& dual,
+                        SolutionPool& pool, Workspace& workspace);
+
+// End-point enumeration: of a box that is not split further though it has intervals of reals, all as good as points, every
+// choice of their ends.
+void end_points(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace);
+
+}  // namespace likely::search

@@ -1,0 +1,57 @@
+// The answers known so far, and what an answer must be better than.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "node.hpp"
+#include "problem.hpp"
+
+namespace likely::search {
+
+// The best answers that differ, at most as many as asked for, the best first.
+class SolutionPool {
+ public:
+  // What tells a row from others in the pool: its values (of a real feature: their cells), or only which features it
+  // changes.
+  using Key = std::vector<std::uint64_t>;
+
+  SolutionPool(const Domain& domain, const Limits& limits) : domain_(domain), limits_(limits) {}
+
+  void add(Solution solution);
+  Key key(const std::vector<double>& row) const;
+  // The key that all rows of a box have; none if they differ.
+  std::optional<Key> common_key(const Box& box) const;
+  // Whether an answer with this key is known that is no costlier than a bound.
+  bool covers(const Key& key, double bound) const;
+
+  // The greatest objective that an answer may have, given the best one known.
+  double most_allowed() const;
+  // Only rows below it are of interest.
+  double cutoff() const;
+  // The objective of the last answer asked for; infinite while there are fewer.
+  double upper() const { return full() ? solutions_.back().objective : kInf; }
+  double best() const { return solutions_.empty() ? kInf : solutions_.front().objective; }
+  bool full() const { return solutions_.size() >= limits_.solutions; }
+  const std::vector<Solution>& solutions() const { return solutions_; }
+  // Drops those that the best answer excludes, and hands over the rest.
+  std::vector<Solution> take();
+
+ private:
+  static std::uint64_t place(const Feature& f, double v);
+
+  const Domain& domain_;
+  Limits limits_;
+  std::vector<Solution> solutions_;
+  std::vector<Key> keys_;
+};
+
+// Whether a row is an answer, by exact evaluation: of its rules, of the classifier and of the circuit. If it is, and better
+// than the cut-off, it goes into the pool.
+bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace);
+
+// The classifier's outputs and the log-likelihood of a row, exactly.
+void evaluate_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace, RowValues& out);
+
+}  // namespace likely::search

@@ -1,0 +1,68 @@
+// A node of the tree, what one evaluation of it finds out, and the buffers in which it does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "likelihood.hpp"
+#include "problem.hpp"
+#include "score.hpp"
+
+namespace likely::search {
+
+// Dual variables of the Lagrangian of one goal: of the goal's inequality, and of at most one linear rule.
+struct Multipliers {
+  double goal = 0;
+  double rule = 0;
+  std::size_t rule_index = 0;  // which rule, if its multiplier is positive
+
+  // What the linear rule adds per unit of feature j: its multiplier times its coefficient.
+  double rule_slope(const Rules& rules, std::size_t j) const { return rule > 0 ? rule * rules.linear[rule_index].dense[j] : 0; }
+};
+
+// A bound of the cost of all rows of a box, and the multipliers that give it.
+struct Dual {
+  double bound = 0;
+  Multipliers multipliers;
+};
+
+// What waits in the queue: small, since many do. Whatever else is known of a node is computed anew when it is its turn.
+struct Node {
+  Box box;
+  double bound = -kInf;  // no row of the box has a lower objective
+  std::uint32_t alternative = 0;
+  std::uint64_t order = 0;               // in which nodes were made
+  std::vector<Multipliers> multipliers;  // per goal: of the last evaluation, the parent's at first
+};
+
+// What propagation finds out about a node: of its box as it is at the end (`cheapest` and what follows), or as it was when
+// the step was last done (the others; a bound over a larger box still holds).
+struct Evaluation {
+  Evaluation(const Problem& problem, std::uint32_t alternative);
+
+  std::vector<Relaxation> relaxations;  // per goal
+  std::vector<Dual> duals;              // per goal
+  Likelihood::Sweep sweep;              // if there is a likelihood
+  std::vector<double> cheapest;         // the cheapest row
+};
+
+// The classifier's outputs and the log-likelihood of a row.
+struct RowValues {
+  std::vector<double> outputs;
+  double log_likelihood = 0;
+};
+
+// Buffers and counters of one thread: passed to every step, and nothing in them is read that the step did not write.
+struct Workspace {
+  explicit Workspace(const Problem& problem);
+
+  std::vector<Evaluation> evaluations;                               // per alternative, used again for every node
+  std::vector<std::vector<std::unique_ptr<ScoreWorkspace>>> scores;  // per alternative and goal
+  Likelihood::Joint joint;
+  Likelihood::RowBuffers row_buffers;
+  RowValues row_values;  // of a row that is tested
+  Statistics statistics;
+};
+
+}  // namespace likely::search

@@ -1,0 +1,98 @@
+// What is asked of a search, and what it answers.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "domain.hpp"
+#include "likelihood.hpp"
+#include "rules.hpp"
+#include "score.hpp"
+
+namespace likely::search {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Minimise cost(x) - weight log p(x) over rows x of the domain that keep the rules, with log p(x) >= threshold, and all
+// goals of at least one alternative.
+struct Problem {
+  Domain domain;
+  std::unique_ptr<Score> score;
+  std::vector<Alternative> alternatives;
+  std::unique_ptr<Likelihood> likelihood;  // none: every row is likely enough
+  double likelihood_threshold = -kInf;     // -inf: none
+  double likelihood_weight = 0;
+  Rules rules;
+
+  const std::vector<Goal>& goals(std::uint32_t alternative) const { return alternatives[alternative].goals; }
+};
+
+struct Limits {
+  double seconds = kInf;
+  std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();
+  double absolute_gap = 0, relative_gap = 0;
+  std::size_t solutions = 1;    // how many of the cheapest that differ
+  bool other_features = false;  // each with another set of changed features
+  double pool_gap = kInf;       // and none costlier than the best by more than this share of it
+};
+
+struct Solution {
+  std::vector<double> row;
+  double objective, cost, log_likelihood;
+  std::uint32_t alternative;
+};
+
+enum class Status { kOptimal, kFeasible, kInfeasible, kUnknown };
+
+// How far a search is: no answer that is not known is below `lower`, the last one asked for is known at `upper`.
+struct Progress {
+  double seconds;
+  std::uint64_t nodes;
+  double upper, lower;
+};
+
+// Counted and timed on the way; one per thread.
+struct Statistics {
+  std::uint64_t nodes = 0;
+  std::uint64_t tested = 0;    // rows, exactly
+  std::uint64_t filtered = 0;  // atoms and cells that propagation removed
+  double seconds_score = 0, seconds_likelihood = 0;
+};
+
+// The steps of the search that can remove rows from it.
+enum class Step {
+  kRules,
+  kScore,
+  kLikelihood,
+  kCostBound,
+  kReducedCostFixing,
+  kJointBound,
+  kExactTest,
+  kPool,
+  kBranching,
+  kPruning,
+};
+const char* name_of(Step step);
+
+// A followed row that a step removed although it is better than the cut-off then was.
+struct Loss {
+  Step step;
+  std::uint64_t node;  // how many nodes were processed before
+  double objective;    // of the row
+  double cutoff;
+};
+
+struct Result {
+  Status status = Status::kUnknown;
+  std::vector<Solution> solutions;   // the best first
+  double upper = kInf, lower = -kInf;  // the last wanted solution's objective, and what no other can be below
+  Statistics statistics;
+  double seconds = 0;
+  std::vector<Progress> trace;
+  std::optional<Loss> loss;  // of a row that was followed
+};
+
+}  // namespace likely::search

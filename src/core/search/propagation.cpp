@@ -1,0 +1,185 @@
+#include "propagation.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cmath>
+
+#include "../tolerances.hpp"
+#include "duals.hpp"
+#include "fixing.hpp"
+
+namespace likely::search {
+
+namespace {
+
+using tolerance::bound_rounding;
+
+// Adds the time of a scope to a counter.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds), from_(std::chrono::steady_clock::now()) {}
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - from_).count(); }
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point from_;
+};
+
+// -- score --------------------------------------------------------------------------------------------------------------
+
+// Keeps the numbers at which a linear bound of feature j is at least `needed`.
+bool keep_high_numbers(const Domain& domain, Box& box, std::size_t j, const Relaxation& relaxation, double needed) {
+  const Range range = box.range[j];
+  const double at_low = relaxation.at_number(j, range.low), at_high = relaxation.at_number(j, range.high);
+  if (std::max(at_low, at_high) < needed) {
+    box.drop_numbers(j);
+    return true;
+  }
+  if (std::min(at_low, at_high) >= needed) return false;
+  const double share = (needed - at_low) / (at_high - at_low), edge = range.low + share * (range.high - range.low);
+  const double wider = tolerance::kCrossingRounding * std::max(std::abs(range.low), std::abs(range.high));
+  const bool moved = at_low < at_high ? box.keep_numbers(domain, j, edge - wider, range.high)
+                                      : box.keep_numbers(domain, j, range.low, edge + wider);
+  const Range& left = box.range[j];
+  return moved && (left.empty() || left.high - left.low < tolerance::kSameWidth * (range.high - range.low));
+}
+
+// Keeps the outermost cells whose bound is at least `needed`, and what is between them.
+bool keep_high_cells(const Domain& domain, Box& box, std::size_t j, const Relaxation& relaxation, double needed) {
+  const Feature& f = domain.features[j];
+  std::int32_t first = box.range[j].first, last = box.range[j].last;
+  while (first <= last && relaxation.at_cell(f, first) < needed) ++first;
+  while (first <= last && relaxation.at_cell(f, last) < needed) --last;
+  if (first <= last) return box.keep_cells(domain, j, first, last);
+  box.drop_numbers(j);
+  return true;
+}
+
+// Removes values whose own bound of the score misses the goal.
+bool remove_low_scores(const Domain& domain, Box& box, const Relaxation& relaxation, double lower) {
+  bool changed = false;
+  for (std::size_t j = 0; j < domain.features.size(); ++j) {
+    const Feature& f = domain.features[j];
+    // What the feature must reach if all others are at their best.
+    const double needed = relaxation.additive ? lower - (relaxation.upper - relaxation.greatest[j]) : lower;
+    box.each_atom(f, [&](std::size_t k) {
+      if (relaxation.at_atom(f, k) < needed) {
+        box.drop_atom(f, k);
+        changed = true;
+      }
+    });
+    if (box.range[j].empty()) continue;
+    changed |= relaxation.additive ? keep_high_numbers(domain, box, j, relaxation, needed)
+                                   : keep_high_cells(domain, box, j, relaxation, needed);
+  }
+  return changed;
+}
+
+bool propagate_score(const Problem& problem, Node& node, std::size_t g, Relaxation& relaxation, Workspace& workspace, bool& changed) {
+  const Goal& goal = problem.goals(node.alternative)[g];
+  {
+    const Stopwatch watch(workspace.statistics.seconds_score);
+    problem.score->relax(node.box, goal, *workspace.scores[node.alternative][g], relaxation);
+  }
+  const double lower = goal.lower - relaxation.rounding;
+  if (relaxation.upper < lower) return false;
+  changed |= remove_low_scores(problem.domain, node.box, relaxation, lower);
+  return !node.box.any_empty(problem.domain);
+}
+
+// -- likelihood ---------------------------------------------------------------------------------------------------------
+
+bool propagate_likelihood(const Problem& problem, Node& node, Likelihood::Sweep& sweep, Workspace& workspace, bool& changed) {
+  const Stopwatch watch(workspace.statistics.seconds_likelihood);
+  const Likelihood& likelihood = *problem.likelihood;
+  likelihood.bound(node.box, node.alternative, sweep);
+  if (!(sweep.log_upper >= problem.likelihood_threshold)) return false;
+  likelihood.differentiate(sweep);
+  if (problem.likelihood_threshold == -kInf || !likelihood.filter(node.box, sweep, problem.likelihood_threshold)) return true;
+  changed = true;
+  return !node.box.any_empty(problem.domain);
+}
+
+// -- cost ---------------------------------------------------------------------------------------------------------------
+
+// The node's bound from the cheapest row and from the dual of every goal; false if no row of the box costs so much.
+bool bound_cost(const Problem& problem, Node& node, Evaluation& evaluation) {
+  const std::vector<Goal>& goals = problem.goals(node.alternative);
+  const double likely_part = problem.likelihood_weight > 0 ? -problem.likelihood_weight * evaluation.sweep.log_upper : 0;
+  const double cheapest = cheapest_row(problem.domain, node.box, evaluation.cheapest);
+  node.bound = std::max(node.bound, cheapest + likely_part - bound_rounding(cheapest));
+  node.multipliers.resize(goals.size());
+  for (std::size_t g = 0; g < goals.size(); ++g) {
+    const Relaxation& relaxation = evaluation.relaxations[g];
+    Dual& dual = evaluation.duals[g];
+    dual = best_dual(problem, node.box, relaxation, goals[g].lower - relaxation.rounding, cheapest, node.multipliers[g]);
+    node.multipliers[g] = dual.multipliers;
+    const double bound = dual.bound - bound_rounding(dual.bound);
+    node.bound = std::max(node.bound, dual.bound + likely_part - bound_rounding(dual.bound));
+    if (dual.multipliers.rule > 0 && bound > greatest_cost(problem.domain, node.box)) return false;
+  }
+  return true;
+}
+
+Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
+                       Follower* follower, bool& changed) {
+  const std::size_t goals = evaluation.duals.size();
+  auto after = [&](Step step, Outcome outcome) {
+    if (follower != nullptr) follower->after(step, node, outcome == Outcome::kOpen);
+    return outcome;
+  };
+  auto by_bound = [&] { return node.bound >= cutoff ? Outcome::kCutOff : Outcome::kOpen; };
+  auto by_box = [&] { return node.box.any_empty(problem.domain) ? Outcome::kEmpty : Outcome::kOpen; };
+  if (!bound_cost(problem, node, evaluation)) return after(Step::kCostBound, Outcome::kEmpty);
+  if (after(Step::kCostBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
+  if (cutoff < kInf) {
+    for (std::size_t g = 0; g < goals; ++g) changed |= reduced_cost_fixing(problem, evaluation, g, cutoff, node.box);
+    if (after(Step::kReducedCostFixing, by_box()) != Outcome::kOpen) return Outcome::kEmpty;
+  }
+  if (problem.likelihood == nullptr || problem.likelihood_weight <= 0) return Outcome::kOpen;
+  for (std::size_t g = 0; g < goals; ++g) {
+    changed |= joint_bound(problem, evaluation, g, cutoff, node, workspace.joint);
+    if (after(Step::kJointBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
+    if (after(Step::kJointBound, by_box()) != Outcome::kOpen) return Outcome::kEmpty;
+  }
+  return Outcome::kOpen;
+}
+
+// -- rounds -------------------------------------------------------------------------------------------------------------
+
+Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
+                            Follower* follower) {
+  auto possible = [&](Step step, bool left) {
+    if (follower != nullptr) follower->after(step, node, left);
+    return left;
+  };
+  bool changed = true;
+  for (int round = 0; changed && round < tolerance::kPropagationRounds; ++round) {
+    changed = false;
+    if (!possible(Step::kRules, problem.rules.propagate(problem.domain, node.box))) return Outcome::kEmpty;
+    for (std::size_t g = 0; g < evaluation.relaxations.size(); ++g)
+      if (!possible(Step::kScore, propagate_score(problem, node, g, evaluation.relaxations[g], workspace, changed))) return Outcome::kEmpty;
+    if (problem.likelihood &&
+        !possible(Step::kLikelihood, propagate_likelihood(problem, node, evaluation.sweep, workspace, changed)))
+      return Outcome::kEmpty;
+    const Outcome outcome = propagate_cost(problem, node, cutoff, evaluation, workspace, follower, changed);
+    if (outcome != Outcome::kOpen) return outcome;
+  }
+  return Outcome::kOpen;
+}
+
+}  // namespace
+
+Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace, Follower* follower) {
+  assert(node.alternative < problem.alternatives.size());
+  const std::size_t before = node.box.value_count(problem.domain);
+  const Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);
+  workspace.statistics.filtered += before - (outcome == Outcome::kOpen ? node.box.value_count(problem.domain) : 0);
+  if (outcome == Outcome::kOpen) cheapest_row(problem.domain, node.box, evaluation.cheapest);
+  return outcome;
+}
+
+}  // namespace likely::search

@@ -1,0 +1,123 @@
+// Every tolerance and every limit of effort of the core, each with one meaning and its reason. Tolerances of the first two
+// sections decide what is claimed: bounds are only ever relaxed outwards by them. The others decide how much work is done.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace likely::tolerance {
+
+// -- rounding: by how much a computed bound may be off ------------------------------------------------------------------
+
+// Of a sum, relative to its terms: more than a few thousand additions in double precision lose.
+inline constexpr double kSumRounding = 1e-12;
+// Of a bound of the objective, relative to 1 + its size: it is a sum of costs, multiplied gains and a log-likelihood.
+inline constexpr double kBoundRounding = 1e-9;
+// Of the logarithm of a likelihood, absolute: sums and products of a few thousand rounded terms.
+inline constexpr double kLogLikelihoodRounding = 1e-9;
+// Of the place where a linear function crosses a limit, relative to the numbers of the range: a removed number must be
+// beyond the limit by more than the crossing is off.
+inline constexpr double kCrossingRounding = 1e-9;
+// Of a number that should be a whole number of grid steps, in steps: half of it for decimals (0.1 is not a double), half
+// for large numbers, and never so much that two neighbours could be confused.
+inline constexpr double kGridRounding = 1e-9;
+inline constexpr double kGridRoundingPerStep = 1e-15;
+inline constexpr double kMostGridRounding = 0.25;
+// Of 1 / grid from a whole number, if the grid is a decimal fraction (0.01) and its multiples are read as k / 100.
+inline constexpr double kDecimalGrid = 1e-12;
+
+inline double bound_rounding(double bound) { return kBoundRounding * (1 + std::abs(bound)); }
+inline double grid_rounding(double steps) {
+  return std::min(kGridRounding + kGridRoundingPerStep * std::abs(steps), kMostGridRounding);
+}
+
+// -- meaning: what counts as kept, as equal, as one number --------------------------------------------------------------
+
+// A linear rule may be exceeded by this much, relative to the size of its terms; the twin of likely/schema/rules.py.
+inline constexpr double kRuleFeasibility = 1e-9;
+// Boxes are bounded with twice that, so that rounding of the terms never removes a row that the exact test accepts.
+inline constexpr double kRelaxedRuleFeasibility = 2 * kRuleFeasibility;
+// An interval of reals narrower than this, relative to its numbers, is one number: it is not split.
+inline constexpr double kPointWidth = 1e-10;
+// Two objectives that differ by no more are one where a list of answers is compared with a bound (absolute).
+inline constexpr double kSameObjective = 1e-9;
+
+// -- underflow: where products of densities are computed again with logarithms ------------------------------------------
+
+// A row's scaled likelihood: well above the least normal double (2e-308), so that terms that still count have all digits.
+inline constexpr double kSmallestRowLikelihood = 1e-250;
+// An upper bound of scaled likelihoods, and the divisor in a derivative. What is smaller is raised to this value, which only
+// weakens a bound: so it may lie nearer to the least normal double than a row's value, which must have all its digits.
+inline constexpr double kSmallestBoundLikelihood = 1e-280;
+// A single-precision product of mixture weights and ratios: above the least normal float (1e-38).
+inline constexpr float kSmallestMixtureDensity = 1e-36F;
+// Factors of that product between two looks at its size.
+inline constexpr std::size_t kMixtureFactorsBetweenScaling = 6;
+
+// -- propagation --------------------------------------------------------------------------------------------------------
+
+// Rounds of rules, score, likelihood and cost on one node, before it is branched on: later rounds remove little.
+inline constexpr int kPropagationRounds = 6;
+// Rounds of the rules alone: linear rules over reals may tighten each other for ever, by less and less.
+inline constexpr int kRuleRounds = 30;
+// A range that keeps more than this share of its width is no reason for another round.
+inline constexpr double kSameWidth = 0.9;
+// Runs of cells per feature for which the joint bound of cost, score and likelihood is computed.
+inline constexpr std::size_t kJointRuns = 16;
+
+// -- duals --------------------------------------------------------------------------------------------------------------
+
+// The first multiplier of a goal that is tried where no parent has one, and by what it grows until the dual falls.
+inline constexpr double kFirstMultiplier = 4e-3;
+inline constexpr double kMultiplierGrowth = 4;
+// Steps up (4^40 is beyond any ratio of cost and score), and then intersections of tangents: the dual is piecewise linear,
+// and few have more pieces near their top.
+inline constexpr int kMultiplierSteps = 40;
+inline constexpr int kTangentCuts = 25;
+// The first multiplier of a linear rule, as the share of the bound that it would move if the excess stayed as it is.
+inline constexpr double kFirstRuleShare = 0.01;
+inline constexpr int kRuleMultiplierSteps = 24;
+// Golden-section steps, and the relative width of the bracket at which they end.
+inline constexpr int kGoldenSteps = 50;
+inline constexpr double kGoldenWidth = 1e-9;
+inline constexpr double kGoldenRatio = 0.3819660112501051;  // (3 - sqrt 5) / 2
+
+// -- primal heuristics --------------------------------------------------------------------------------------------------
+
+// A multiplier with which only the gain of a value counts, and its cost not at all.
+inline constexpr double kGainOnly = 1e12;
+// Greedy repair: how the last move grows while it was not far enough, and moves beyond what the relaxation asks for.
+inline constexpr double kRepairGrowth = 1.2;
+inline constexpr double kRepairStep = 1e-9;
+inline constexpr int kMovesBeyond = 4;
+// Two-variable moves: by how much goal and rule are overfulfilled, relative to their terms; the first that is enough.
+inline constexpr double kOverfulfilment[] = {1e-15, 1e-12, 1e-9};
+// Intervals of a point-like box of which every choice of ends is tried (2^6 rows).
+inline constexpr std::size_t kEndPointReals = 6;
+// Cells of a feature that the scan of single changes looks at.
+inline constexpr std::size_t kScannedCells = 64;
+
+// -- branching ----------------------------------------------------------------------------------------------------------
+
+// Room for what is missed, at least: below it, every loss is the whole of it.
+inline constexpr double kLeastScoreRoom = 1e-12;
+inline constexpr double kLeastLikelihoodRoom = 1e-9;
+// A feature's share in what one demand misses counts up to this much.
+inline constexpr double kMostShare = 2;
+// A share below this is none: the feature is then ranked after all that have one (by this rank) by how far its score
+// varies (up to this much), and last by how many cells it still has (in this unit).
+inline constexpr double kLeastShare = 1e-9;
+inline constexpr double kShareRank = 1e6;
+inline constexpr double kSpreadRank = 1e3;
+inline constexpr double kMostSpread = 1e3;
+inline constexpr double kPerCell = 1e-6;
+// A cut-off where none is known yet, in place of infinity, so that a share of the gap is a number.
+inline constexpr double kNoCutoff = 1e300;
+
+// -- the search ---------------------------------------------------------------------------------------------------------
+
+// Seconds between two calls of the caller's callback: thirty times a second feels immediate.
+inline constexpr double kSecondsBetweenPolls = 0.03;
+
+}  // namespace likely::tolerance
