@@ -64,7 +64,7 @@ def expect_mixture(
 class Share:
     def __init__(self, output: int, scale: float, low: float, high: float) -> None: ...
 
-class Problem:
+class SearchProblem:
     def __init__(self) -> None: ...
     def add_feature(
         self,
@@ -94,31 +94,32 @@ class Problem:
         base: NDArray[np.float64],
         divisor: float,
     ) -> None: ...
-    def add_alternative(self, coefficients: NDArray[np.float64], least: NDArray[np.float64], share: Share | None) -> None: ...
+    def add_alternative(self, coefficients: NDArray[np.float64], lower: NDArray[np.float64], share: Share | None) -> None: ...
     def set_circuit(
         self,
         circuit: Circuit,
         targets: NDArray[np.float64],
         given: NDArray[np.float64],
         approximate: bool,
-        delta: float,
-        alpha: float,
+        threshold: float,
+        weight: float,
     ) -> None: ...
     def add_clause(self, literals: list[tuple[int, list[tuple[float, float]]]]) -> None: ...
     def add_at_most(self, literals: list[tuple[int, list[tuple[float, float]]]], count: int) -> None: ...
     def add_linear(self, features: list[int], coefficients: list[float], upper: float) -> None: ...
-    def narrowed(
+    def propagated(
         self, atoms: list[list[int]], ranges: NDArray[np.float64], alternative: int, incumbent: float
     ) -> tuple[bool, float, list[tuple[list[int], float, float]]]: ...
     def solve(
         self,
         seconds: float,
-        boxes: int,
+        nodes: int,
         absolute_gap: float,
         relative_gap: float,
         solutions: int,
         other_features: bool,
-        within: float,
+        pool_gap: float,
         starts: NDArray[np.float64],
         callback: Callable[[float, int, float, float], bool] | None,
+        follow: list[float] | None,
     ) -> dict[str, Any]: ...

@@ -7,6 +7,7 @@
     │   └── UnsupportedModelError (TypeError)   a model, layer or transformer without a reader
     ├── CircuitError (ValueError)         a circuit that is not one, or data it cannot be learned from
     ├── ProblemError (ValueError)         a question to an engine that makes no sense
+    ├── EngineError (RuntimeError)        an engine that did what it must never do, seen by a debug mode
     ├── ExplainerError (ValueError)       an explainer that is not fitted, or a file that is none
     ├── DatasetError (ValueError)         a data set that is not there, or a file that is not it
     └── MissingExtraError (ImportError)   an optional package that is not installed
@@ -50,6 +51,10 @@ class CircuitError(LikelyError, ValueError):
 
 class ProblemError(LikelyError, ValueError):
     """A question to an engine that makes no sense."""
+
+
+class EngineError(LikelyError, RuntimeError):
+    """An engine that did what it must never do: a bug, seen by a debug mode."""
 
 
 class ExplainerError(LikelyError, ValueError):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from likely._core import Problem as CoreProblem
+from likely._core import SearchProblem
 from likely._core import Share as CoreShare
 from likely.errors import ProblemError
 from likely.predictor import Column, Form, LinearModel, ReluNetwork, TreeEnsemble
@@ -18,13 +18,15 @@ from likely.schema.rules import AtMost, Clause, Rule
 from likely.schema.values import Numbers
 
 
-def compiled(problem: Problem) -> CoreProblem:
+def compiled(problem: Problem) -> SearchProblem:
     """The problem in the core."""
     schema = problem.schema
     rules = schema.compile(problem.factual)
-    core = CoreProblem()
-    for own, factual in zip(problem_cells(problem, rules), problem.factual, strict=True):
-        core.add_feature(own.atom, own.atom_cost, own.low, own.high, own.segments, own.segment, own.grid, float(factual))
+    core = SearchProblem()
+    for cells, factual in zip(problem_cells(problem, rules), problem.factual, strict=True):
+        core.add_feature(
+            cells.atom, cells.atom_cost, cells.low, cells.high, cells.segments, cells.segment, cells.grid, float(factual)
+        )
     _add_form(core, problem.form, schema.features)
     for alternative in problem.goal.alternatives:
         wanted = alternative.share
@@ -36,7 +38,7 @@ def compiled(problem: Problem) -> CoreProblem:
     return core
 
 
-def _add_rule(core: CoreProblem, rule: Rule) -> None:
+def _add_rule(core: SearchProblem, rule: Rule) -> None:
     if isinstance(rule, Clause):
         core.add_clause([(j, list(region.intervals)) for j, region in rule.literals])
     elif isinstance(rule, AtMost):
@@ -45,22 +47,22 @@ def _add_rule(core: CoreProblem, rule: Rule) -> None:
         core.add_linear(list(rule.features), list(rule.coefficients), rule.upper)
 
 
-def _add_plausibility(core: CoreProblem, problem: Problem) -> None:
-    own = problem.plausibility
-    if own is None:
+def _add_plausibility(core: SearchProblem, problem: Problem) -> None:
+    asked = problem.plausibility
+    if asked is None:
         return
-    targets = [_target(own, problem.form, alternative.class_index) for alternative in problem.goal.alternatives]
-    given = [own.log_given(problem.factual, target) for target in targets]
-    core.set_circuit(own.circuit.core, np.array(targets), np.array(given), own.approximate, own.lower, own.weight)
+    targets = [_target(asked, problem.form, alternative.class_index) for alternative in problem.goal.alternatives]
+    given = [asked.log_given(problem.factual, target) for target in targets]
+    core.set_circuit(asked.circuit.core, np.array(targets), np.array(given), asked.approximate, asked.lower, asked.weight)
 
 
-def _target(plausibility: Plausibility, form: Form, number: int | None) -> float:
+def _target(plausibility: Plausibility, form: Form, class_index: int | None) -> float:
     """The class with which a row is scored, as the circuit knows it; NaN for any."""
     target = plausibility.circuit.target
-    return math.nan if target is None or number is None else target.number(form.classes[number])
+    return math.nan if target is None or class_index is None else target.number(form.classes[class_index])
 
 
-def _add_form(core: CoreProblem, form: Form, features: Sequence[Feature]) -> None:
+def _add_form(core: SearchProblem, form: Form, features: Sequence[Feature]) -> None:
     if isinstance(form, TreeEnsemble):
         divisor = float(len(form.roots)) if form.average else 1.0
         core.set_forest(form.nodes.view(np.uint8), form.roots, form.output_of, form.values, form.base, divisor)
@@ -73,7 +75,7 @@ def _add_form(core: CoreProblem, form: Form, features: Sequence[Feature]) -> Non
         raise ProblemError("A form", "be linear, a network or trees", type(form).__name__, "use likely.predictor.read")
     atoms, slopes, intercepts = _inputs(form.columns, features)
     first, bias = layers[0]
-    later = [(np.ascontiguousarray(weights), np.ascontiguousarray(own)) for weights, own in layers[1:]]
+    later = [(np.ascontiguousarray(weights), np.ascontiguousarray(offset)) for weights, offset in layers[1:]]
     core.set_network(atoms @ first.T, slopes @ first.T, intercepts @ first.T, bias, later)
 
 

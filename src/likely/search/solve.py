@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from likely.errors import EngineError, ProblemError
 from likely.problem import Bounds, Limits, Problem, Progress, Result, Solution, Statistics
 from likely.schema.values import Numbers
 from likely.search.compile import compiled
@@ -17,17 +18,23 @@ def solve(
     *,
     starts: Numbers | None = None,
     callback: Callable[[Progress], bool] | None = None,
+    follow: Numbers | None = None,
 ) -> Result:
     """The best rows of a problem.
 
-    `starts` are rows that may be answers (training rows of the wanted class, a known answer): the search begins with the
-    best of them. `callback` is called some thirty times a second; if it returns False, the search ends there, as it does
-    at Ctrl-C, with what it has.
+    Args:
+        problem: what is asked for.
+        limits: when to stop, and how many answers are wanted.
+        starts: rows that may be answers (training rows of the wanted class, a known answer): the search begins with the
+            best of them.
+        callback: called some thirty times a second; if it returns False, the search ends there, as it does at Ctrl-C,
+            with what it has.
+        follow: for debugging the engine: one row, a known answer, that is followed through the tree. If some step loses
+            it although it is better than all that was known then, `likely.errors.EngineError` names the step.
     """
     limits = limits or Limits()
     rows = np.empty((0, len(problem.schema))) if starts is None else np.ascontiguousarray(starts, dtype=np.float64)
-    moved = None if callback is None else lambda *now: bool(callback(Progress(*now)))
-    found = compiled(problem).solve(
+    answer = compiled(problem).solve(
         limits.seconds,
         limits.nodes,
         limits.absolute_gap,
@@ -36,20 +43,43 @@ def solve(
         limits.other_features,
         limits.pool_gap,
         rows,
-        moved,
+        None if callback is None else lambda *now: bool(callback(Progress(*now))),
+        None if follow is None else _followed(problem, follow),
     )
+    if answer["loss"] is not None:
+        raise _lost(*answer["loss"])
     solutions = tuple(
         Solution(np.array(row), objective, cost, likelihood, problem.goal.alternatives[alternative].class_index)
-        for row, objective, cost, likelihood, alternative in found["solutions"]
+        for row, objective, cost, likelihood, alternative in answer["solutions"]
     )
     statistics = Statistics(
-        found["boxes"],
-        found["tested"],
-        found["filtered"],
-        found["seconds"],
-        found["seconds_score"],
-        found["seconds_likelihood"],
-        tuple(Progress(*now) for now in found["trace"]),
+        answer["nodes"],
+        answer["tested"],
+        answer["filtered"],
+        answer["seconds"],
+        answer["seconds_score"],
+        answer["seconds_likelihood"],
+        tuple(Progress(*now) for now in answer["trace"]),
     )
-    bounds = Bounds(found["found"], found["proven"])
-    return Result(found["status"], solutions, bounds, statistics, found["interrupted"])
+    bounds = Bounds(answer["upper"], answer["lower"])
+    return Result(answer["status"], solutions, bounds, statistics, answer["interrupted"])
+
+
+def _followed(problem: Problem, row: Numbers) -> list[float]:
+    """A row to be followed, if it is one of the schema."""
+    numbers = np.asarray(row, dtype=np.float64)
+    features = problem.schema.features
+    if numbers.shape != (len(features),) or not all(
+        feature.region.contains(numbers[j : j + 1])[0] for j, feature in enumerate(features)
+    ):
+        raise ProblemError("A row to follow", "be one of the schema", numbers, "encode it with schema.encode_row")
+    return [float(number) for number in numbers]
+
+
+def _lost(step: str, node: int, objective: float, cutoff: float) -> EngineError:
+    return EngineError(
+        "The search",
+        f"keep a row of objective {objective:g} while only rows of {cutoff:g} and above are excluded",
+        f"none: it was lost in {step!r}, at node {node}",
+        "see which demand the row misses; if it is an answer, this is a bug of the engine, please report it",
+    )

@@ -1,4 +1,4 @@
-"""Narrowing a box takes away no answer that is better than the incumbent, and its bound is below them all."""
+"""Propagation takes away no answer that is better than the incumbent, and its bound is below them all."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def check_boxes(problem: Problem, answers: Answers, rng: np.random.Generator, co
         if len(objectives) and rng.random() < 0.7:
             incumbent = float(rng.choice(objectives) + rng.choice([0, 0.1]))
         ranges = np.array([(part.low, part.high) for part in box])
-        possible, bound, left = core.narrowed([part.atoms for part in box], ranges, alternative, incumbent)
-        narrowed = [Part(*part) for part in left]
+        possible, bound, left = core.propagated([part.atoms for part in box], ranges, alternative, incumbent)
+        remaining = [Part(*part) for part in left]
         better = objectives < (incumbent - rounding(incumbent) if incumbent < math.inf else math.inf)
         if better.any():
             assert possible
             assert bound <= objectives[better].min() + rounding(bound)
-            assert inside(problem, rows[better], narrowed).all()
-        for before, after in zip(box, narrowed, strict=True):
+            assert inside(problem, rows[better], remaining).all()
+        for before, after in zip(box, remaining, strict=True):
             assert set(after.atoms) <= set(before.atoms)
             assert after.low > after.high or before.low <= after.low <= after.high <= before.high
 
@@ -78,13 +78,13 @@ def check_boxes(problem: Problem, answers: Answers, rng: np.random.Generator, co
 @pytest.mark.parametrize("plausible", [False, True])
 @pytest.mark.parametrize("kind", ["linear", "network", "forest"])
 @given(data=st.data())
-def test_narrowing(kind: str, plausible: bool, data: st.DataObject) -> None:
+def test_propagation(kind: str, plausible: bool, data: st.DataObject) -> None:
     problem, rng = data.draw(problems(kinds=[kind], plausible=plausible, rows=600)), data.draw(generators())
     for asked in variants(problem, rng, 3):
         check_boxes(asked, answers_of(asked), rng, 8)
 
 
 @given(hard_problems(rows=2000), generators())
-def test_narrowing_hard_problems(problem: Problem, rng: np.random.Generator) -> None:
+def test_propagation_of_hard_problems(problem: Problem, rng: np.random.Generator) -> None:
     for asked in variants(problem, rng, 3):
         check_boxes(asked, answers_of(asked), rng, 20)
