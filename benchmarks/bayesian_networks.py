@@ -211,7 +211,7 @@ def learned(method: str) -> Callable[[np.ndarray, Network, int], Circuit]:
 
     def learn(rows: np.ndarray, network: Network, seed: int) -> Circuit:
         table = pd.DataFrame(rows, columns=[v.name for v in network.variables])
-        return likely.circuit.learn(table, None, network.schema, method=method, seed=seed, progress=False).circuit
+        return likely.circuit.learn(table, None, network.schema, method=method, random_state=seed, progress=False).circuit
 
     return learn
 

@@ -151,8 +151,8 @@ def spflow(python: Path, circuit: Circuit, rows: np.ndarray) -> tuple[float, np.
 
 
 def measure(name: str, circuit: Circuit, rows: np.ndarray, python: Path | None) -> dict[str, Any]:
-    ours, few = log_likelihood(circuit, rows, threads=1), rows[:20_000]
-    seconds, numpy_seconds = best_of(5, lambda: log_likelihood(circuit, rows, threads=1), lambda: recursion(circuit, few))
+    ours, few = log_likelihood(circuit, rows, n_jobs=1), rows[:20_000]
+    seconds, numpy_seconds = best_of(5, lambda: log_likelihood(circuit, rows, n_jobs=1), lambda: recursion(circuit, few))
     speed, plain = len(rows) / seconds, len(few) / numpy_seconds
     found = {
         "circuit": name, "nodes": len(circuit), "edges": circuit.edges, "rows_per_second": speed,

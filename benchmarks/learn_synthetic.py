@@ -89,7 +89,7 @@ def ours(train: np.ndarray, test: np.ndarray) -> list[dict[str, Any]]:
     X = table(train)
     schema = schema_of(X)
     clock, processor = time.perf_counter(), time.process_time()
-    circuit = likely.circuit.learn(X, None, schema, seed=0).circuit
+    circuit = likely.circuit.learn(X, None, schema, random_state=0).circuit
     times = {"seconds": time.perf_counter() - clock, "processor_seconds": time.process_time() - processor}
     return [{"learner": "likely", **times, **_scored(circuit.log_likelihood(table(test)), circuit)}]
 

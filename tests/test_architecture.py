@@ -16,10 +16,11 @@ PACKAGE = Path(likely.__file__).parent
 ARROWS = {
     "errors": set(),
     "_display": {"errors"},
+    "_jobs": {"errors"},
     "schema": {"errors", "_display"},
     "when": {"schema"},
     "predictor": {"errors", "schema", "_core"},
-    "circuit": {"errors", "schema", "_display", "_core"},
+    "circuit": {"errors", "schema", "_display", "_jobs", "_core"},
     "datasets": {"errors", "schema"},
     "show": {"errors", "schema", "_display", "circuit", "explain"},
     "problem": {"errors", "schema", "predictor", "circuit"},

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if options.circuit:
         circuit = Circuit.from_json(read_file(options.circuit, "A circuit file"))
     elif options.nodes:
-        circuit = learn(X, y, schema, nodes=options.nodes, seed=options.seed, progress=progress).circuit
+        circuit = learn(X, y, schema, nodes=options.nodes, random_state=options.seed, progress=progress).circuit
     made = Explainer(model, schema, circuit, encoder=encoder, classes=classes, seed=options.seed, progress=progress).fit(X, y)
     save_explainer(made, options.output, data=options.data, target=options.target, model=options.model)
     said = _facts(made, X, y)

@@ -87,7 +87,7 @@ class Explainer(Params):
         labels = _labels(y, decided, own.form, table.index)
         circuit = self.circuit
         if circuit is None:
-            circuit = learn(table, labels, schema, seed=self.seed, progress=self.progress).circuit
+            circuit = learn(table, labels, schema, random_state=self.seed, progress=self.progress).circuit
         refuse_misfit(circuit, schema, own.form)
         classes = np.empty(0) if circuit.target is None else circuit.target.encode(labels)
         numbers = np.array([_number(label, own.form) for label in labels], dtype=np.intp)

@@ -46,7 +46,7 @@ def log_likelihoods(problem: Problem, rows: Numbers, alternative: int) -> Number
     number = target_of(problem, alternative)
     encoded = rows if own.circuit.target is None else np.column_stack([rows, np.full(len(rows), number)])
     compute = max_log_likelihood if own.approximate else log_likelihood
-    return np.asarray(compute(own.circuit, encoded, threads=1) - own.log_given(problem.factual, number))
+    return np.asarray(compute(own.circuit, encoded, n_jobs=1) - own.log_given(problem.factual, number))
 
 
 def _likely(problem: Problem, logs: Numbers) -> NDArray[np.bool_]:

@@ -18,6 +18,8 @@ from scipy.special import logsumexp
 
 from likely._display.progress import progress_bar
 from likely.circuit import FLOOR, Circuit, Leaf, Sum, learn
+from likely.circuit.learning import learn as learn_module
+from likely.circuit.learning import mixture
 from likely.circuit.learning.learn import MOST_ROWS
 from likely.errors import CircuitError, LikelyError, LikelyWarning, SchemaError
 from likely.schema import Binary, Categorical, Continuous, Integer, Mixed, Ordinal, Schema
@@ -155,14 +157,17 @@ def test_the_size_can_be_given(nodes: Any) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_one_seed_one_circuit(method: Any) -> None:
     X, y = drawn(0, 150)
-    first = quiet(X, y, method=method, seed=3, threads=1).circuit
-    assert quiet(X, y, method=method, seed=3, threads=3).circuit == first
-    assert quiet(X.set_index(X.index[::-1]), y.to_numpy(), method=method, seed=3).circuit.nodes == first.nodes
+    first = quiet(X, y, method=method, random_state=3, n_jobs=1).circuit
+    assert quiet(X, y, method=method, random_state=3, n_jobs=3).circuit == first
+    assert quiet(X.set_index(X.index[::-1]), y.to_numpy(), method=method, random_state=3).circuit.nodes == first.nodes
 
 
 def test_seeds_differ() -> None:
     X, y = drawn(0, 400)
-    assert quiet(X, y, nodes=40, method="mixture", seed=1).circuit != quiet(X, y, nodes=40, method="mixture", seed=2).circuit
+    assert (
+        quiet(X, y, nodes=40, method="mixture", random_state=1).circuit
+        != quiet(X, y, nodes=40, method="mixture", random_state=2).circuit
+    )
 
 
 def test_finer_bins() -> None:
@@ -640,8 +645,7 @@ def check_interrupted(found: Any, X: pd.DataFrame, y: Any, nodes: int) -> None:
 @pytest.mark.parametrize("calls", [0, 1, 2, 7, 20, 40, 100])
 def test_an_interrupt_of_the_core(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     """Wherever it comes while candidates are tried."""
-    module = sys.modules["likely.circuit.learning.mixture"]
-    step = module.expect_mixture
+    step = mixture.expect_mixture
     seen: list[int] = []
 
     def interrupted(*given_arrays: Any) -> Any:
@@ -650,7 +654,7 @@ def test_an_interrupt_of_the_core(monkeypatch: pytest.MonkeyPatch, calls: int) -
             raise KeyboardInterrupt
         return step(*given_arrays)
 
-    monkeypatch.setattr(module, "expect_mixture", interrupted)
+    monkeypatch.setattr(mixture, "expect_mixture", interrupted)
     X, y = drawn(0, 200)
     with pytest.warns(LikelyWarning, match=INTERRUPTED):
         found = quiet(X, y, nodes=40, method="mixture")
@@ -659,7 +663,6 @@ def test_an_interrupt_of_the_core(monkeypatch: pytest.MonkeyPatch, calls: int) -
 
 def test_an_interrupt_when_the_size_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The validation is known by then, and is kept."""
-    module = sys.modules["likely.circuit.learning.learn"]
 
     def interrupting(shown: bool, title: str) -> Any:
         bar = progress_bar(False, title)
@@ -680,7 +683,7 @@ def test_an_interrupt_when_the_size_is_chosen(monkeypatch: pytest.MonkeyPatch) -
 
         return Wrapped()
 
-    monkeypatch.setattr(module, "progress_bar", interrupting)
+    monkeypatch.setattr(learn_module, "progress_bar", interrupting)
     X, y = drawn(0, 200)
     with pytest.warns(LikelyWarning, match=INTERRUPTED):
         found = learn(X, y, nodes=40, method="mixture", progress=True)

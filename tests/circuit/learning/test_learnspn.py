@@ -168,9 +168,9 @@ def test_one_seed_one_circuit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where slices are sampled; rows in another memory layout too."""
     monkeypatch.setattr(learnspn, "MOST_ROWS", 200)
     rows, features = clusters_table(2, 1000)
-    first, again = learned(rows, features, seed=3), learned(np.asfortranarray(rows), features, seed=3)
+    first, again = learned(rows, features, random_state=3), learned(np.asfortranarray(rows), features, random_state=3)
     assert first == again
-    assert len({learned(rows, features, seed=seed).nodes for seed in range(5)}) > 1
+    assert len({learned(rows, features, random_state=seed).nodes for seed in range(5)}) > 1
 
 
 def test_a_sample_finds_the_same_clusters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -375,7 +375,7 @@ def test_merging_reaches_the_wanted_number_of_nodes(nodes: int, block: int) -> N
 def test_never_more_nodes_than_asked(width: int, more: int) -> None:
     found = table(0, 120, width)
     nodes = width + 1 + more
-    state = fit(found, nodes, seed=0, threads=1)
+    state = fit(found, nodes, random_state=0, threads=1)
     made = circuit_nodes(state, found.bins)
     assert len(made) <= nodes
     assert not state.interrupted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -27,6 +26,7 @@ from likely.circuit import (
     learn,
     refine,
 )
+from likely.circuit.learning import refine as refine_module
 from likely.circuit.learning.bins import bins_of
 from likely.circuit.learning.learnspn import learn_structure
 from likely.circuit.learning.refine import LEAST_ROWS
@@ -288,7 +288,7 @@ def test_weights_are_rows() -> None:
 def test_the_same_on_any_number_of_threads() -> None:
     rows, features = clusters(2, 3000)
     circuit = learned_spn(rows, features)
-    assert refined(circuit, rows, 2, threads=1) == refined(circuit, rows, 2, threads=3)
+    assert refined(circuit, rows, 2, n_jobs=1) == refined(circuit, rows, 2, n_jobs=3)
 
 
 def test_no_rounds() -> None:
@@ -300,8 +300,7 @@ def test_no_rounds() -> None:
 def test_an_interrupt_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, features = clusters(2, 200)
     circuit = learned_spn(rows, features)
-    module = sys.modules["likely.circuit.refine"]  # the function of that name hides it
-    one_round = module._round
+    one_round = refine_module._round
     seen: list[Circuit] = []
 
     def interrupted(*given: Any) -> Circuit:
@@ -310,7 +309,7 @@ def test_an_interrupt_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch) -
         seen.append(one_round(*given))
         return seen[-1]
 
-    monkeypatch.setattr(module, "_round", interrupted)
+    monkeypatch.setattr(refine_module, "_round", interrupted)
     with pytest.warns(LikelyWarning, match=r"^Refining was interrupted; the circuit is what was learned until then\.$"):
         found = refined(circuit, rows, 20)
     assert found is seen[1]

@@ -210,19 +210,19 @@ def test_blocks_of_every_remainder(count: int) -> None:
     assert_close(found, expected)
 
 
-@pytest.mark.parametrize("threads", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("n_jobs", [None, -1, 1, 2, 3, 5])
 @pytest.mark.parametrize("side", [None, "under", "over"])
-def test_any_number_of_threads_gives_the_same_bits(threads: int, side: Any) -> None:
+def test_any_number_of_threads_gives_the_same_bits(n_jobs: int | None, side: Any) -> None:
     rows = np.resize(MIXTURE_ROWS, (6 * 2048 + 19, 3))
     circuit = mixture(FLOORLESS)
 
-    def found(threads: int) -> np.ndarray:
+    def found(n_jobs: int | None) -> np.ndarray:
         if side is None:
-            return log_likelihood(circuit, rows, threads=threads)
-        return max_log_likelihood(circuit, rows, side=side, threads=threads)
+            return log_likelihood(circuit, rows, n_jobs=n_jobs)
+        return max_log_likelihood(circuit, rows, side=side, n_jobs=n_jobs)
 
-    np.testing.assert_array_equal(found(threads), found(1))
-    np.testing.assert_array_equal(found(threads)[:17], found(threads)[17:34])
+    np.testing.assert_array_equal(found(n_jobs), found(1))
+    np.testing.assert_array_equal(found(n_jobs)[:17], found(n_jobs)[17:34])
 
 
 def test_a_row_scores_the_same_alone_and_among_others() -> None:

@@ -187,7 +187,7 @@ def test_draws_are_values_that_the_leaf_knows(data: st.DataObject) -> None:
 @given(st.data())
 def test_tables_have_the_users_columns_and_values(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(parametric=False, normalised=True))
-    table = sample(circuit, 20, seed=data.draw(st.integers(0, 99)))
+    table = sample(circuit, 20, random_state=data.draw(st.integers(0, 99)))
     assert list(table.columns) == list(circuit.names)
     assert len(table) == 20
     schema = Schema(circuit.variables)
@@ -196,9 +196,9 @@ def test_tables_have_the_users_columns_and_values(data: st.DataObject) -> None:
 
 def test_the_same_seed_gives_the_same_rows() -> None:
     circuit = two_groups()
-    pd.testing.assert_frame_equal(sample(circuit, 50, seed=3), sample(circuit, 50, seed=3))
-    assert not sample(circuit, 50, seed=3).equals(sample(circuit, 50, seed=4))
-    pd.testing.assert_frame_equal(sample(circuit, 50), sample(circuit, 50, seed=0))
+    pd.testing.assert_frame_equal(sample(circuit, 50, random_state=3), sample(circuit, 50, random_state=3))
+    assert not sample(circuit, 50, random_state=3).equals(sample(circuit, 50, random_state=4))
+    pd.testing.assert_frame_equal(sample(circuit, 50), sample(circuit, 50, random_state=0))
 
 
 def test_no_rows() -> None:

@@ -58,14 +58,14 @@ def suits(bins: Sequence[Bins]) -> bool:
 
 
 def fit(
-    table: Binned, sizes: Sequence[int], seed: int, *, progress: Callable[[float], None] = lambda _: None
+    table: Binned, sizes: Sequence[int], random_state: int, *, progress: Callable[[float], None] = lambda _: None
 ) -> tuple[Grown, ...]:
     """Circuits of at most so many nodes (but at least a leaf per variable), all on the way to the largest.
 
     The same for the same seed. Ctrl-C ends it with what it has.
     """
     limit = min(MOST_ROWS, MOST_CELLS // sum(len(own) for own in table.bins))
-    growth = _Growth(table.drawn(limit, np.random.default_rng(seed)))
+    growth = _Growth(table.drawn(limit, np.random.default_rng(random_state)))
     found = [growth.tree] * len(sizes)
     interrupted = False
     try:
@@ -130,11 +130,11 @@ class Grown:
         return builder.sum(children, weights)
 
 
-def log_densities(grown: Grown, table: Binned, threads: int = 0) -> Numbers:
+def log_densities(grown: Grown, table: Binned, threads: int = 1) -> Numbers:
     """The log-likelihood of each row of a table with the same bins, its density per unit of raw features."""
     circuit = Circuit(tuple(own.feature for own in grown.bins), grown.circuit_nodes)
     rows = np.column_stack([_examples(own)[places] for own, places in zip(grown.bins, table.places.T, strict=True)])
-    return log_likelihood(circuit, rows, threads=threads)
+    return log_likelihood(circuit, rows, n_jobs=threads)
 
 
 def _examples(bins: Bins) -> Numbers:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from likely._display.progress import Progress, progress_bar
+from likely._jobs import thread_count
 from likely.circuit.learning import grow, mixture, model_selection
 from likely.circuit.learning.bins import FINEST, Bins, bins_of
 from likely.circuit.learning.grow import Grown
@@ -69,10 +70,10 @@ def learn(
     threshold: float = 0.3,
     finest: float = FINEST,
     weights: Any = None,
-    seed: int = 0,
+    random_state: int = 0,
     floor: float | None = None,
     progress: bool = True,
-    threads: int = 0,
+    n_jobs: int | None = None,
 ) -> Learned:
     """A circuit of the rows of a table and, if `y` is given, of their classes.
 
@@ -88,18 +89,18 @@ def learn(
     learned is. The same seed gives the same circuit on any number of threads. Ctrl-C ends a mixture or a tree early,
     with what it has.
     """
-    started = time.perf_counter()
+    started, threads = time.perf_counter(), thread_count(n_jobs, CircuitError)
     _check_settings(method, nodes, weights, min_slice, finest)
     table = _table(X, y, schema, weights)
     with progress_bar(progress, "Learning") as move, one_blas_thread():
         if method == "learnspn":
-            found = _learnspn(table, min_slice, threshold, finest, seed, move)
+            found = _learnspn(table, min_slice, threshold, finest, random_state, move)
         else:
-            found = _chosen(table, method, nodes, finest, seed, threads, move)
+            found = _chosen(table, method, nodes, finest, random_state, threads, move)
     if found.interrupted:
         warnings.warn("Learning was interrupted; the circuit is what was learned until then.", LikelyWarning, stacklevel=2)
     circuit = Circuit(table.features, found.nodes, table.target, _floor(found.nodes) if floor is None else floor)
-    train = float(np.average(log_likelihood(circuit, table.rows, threads=threads), weights=table.weights))
+    train = float(np.average(log_likelihood(circuit, table.rows, n_jobs=threads), weights=table.weights))
     seconds = time.perf_counter() - started
     return Learned(circuit, train, found.validation, len(table.rows), seconds, found.method, found.settings, found.interrupted)
 
@@ -118,7 +119,7 @@ def _chosen(
     method: Literal["auto", "mixture", "tree"],
     nodes: int | None,
     finest: float,
-    seed: int,
+    random_state: int,
     threads: int,
     move: Progress,
 ) -> _Found:
@@ -127,12 +128,17 @@ def _chosen(
     methods = _methods(method, bins)
     binned = mixture.Binned.of(table.rows, table.weights, bins)
     choice = model_selection.size(
-        binned, nodes, seed, methods=methods, threads=threads, progress=lambda done, what: move(0.5 * done, what)
+        binned, nodes, random_state, methods=methods, threads=threads, progress=lambda done, what: move(0.5 * done, what)
     )
     last = f"{choice.nodes} nodes"
     fitted = choice.kept or next(
         model_selection.fitted(
-            choice.method, binned, [choice.nodes], seed, threads=threads, progress=lambda done: move(0.5 + 0.5 * done, last)
+            choice.method,
+            binned,
+            [choice.nodes],
+            random_state,
+            threads=threads,
+            progress=lambda done: move(0.5 + 0.5 * done, last),
         )
     )
     made = fitted.circuit_nodes if isinstance(fitted, Grown) else mixture.circuit_nodes(fitted, bins)
@@ -151,7 +157,7 @@ def _methods(method: Literal["auto", "mixture", "tree"], bins: Sequence[Bins]) -
     return (method,)
 
 
-def _learnspn(table: _Table, min_slice: float, threshold: float, finest: float, seed: int, move: Progress) -> _Found:
+def _learnspn(table: _Table, min_slice: float, threshold: float, finest: float, random_state: int, move: Progress) -> _Found:
     least = max(1, round(min_slice * len(table.rows)))
     made = learn_structure(
         table.rows,
@@ -159,7 +165,7 @@ def _learnspn(table: _Table, min_slice: float, threshold: float, finest: float, 
         bins_of(table.rows, table.variables, finest),
         min_rows=least,
         threshold=threshold,
-        seed=seed,
+        random_state=random_state,
         progress=lambda done: move(done, "dividing rows and columns"),
     )
     return _Found(made, "learnspn", math.nan, {"smallest slice": float(least), "threshold": threshold})

@@ -43,7 +43,7 @@ def learn_structure(
     min_rows: int,
     threshold: float = 0.3,
     clusters: int = 2,
-    seed: int = 0,
+    random_state: int = 0,
     alpha: float = 10.0,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Node, ...]:
@@ -56,7 +56,7 @@ def learn_structure(
     """
     _check_table(rows, features, bins)
     _check_settings(min_rows, threshold, clusters, alpha)
-    learner = _Learner(_table(rows, features, bins), min_rows, threshold, clusters, alpha, np.random.default_rng(seed))
+    learner = _Learner(_table(rows, features, bins), min_rows, threshold, clusters, alpha, np.random.default_rng(random_state))
     with one_blas_thread():
         return learner.learn(progress)
 

@@ -146,12 +146,14 @@ def pooled(counts: Numbers, leaf: Places) -> Numbers:
     return np.asarray((np.arange(number)[:, None] == leaf).astype(np.float64) @ counts)
 
 
-def fit(table: Binned, nodes: int, seed: int, *, threads: int = 0, progress: Callable[[float], None] = lambda _: None) -> Mixture:
+def fit(
+    table: Binned, nodes: int, random_state: int, *, threads: int = 1, progress: Callable[[float], None] = lambda _: None
+) -> Mixture:
     """A mixture whose circuit has at most `nodes` nodes (but at least a leaf per variable); the same for the same seed.
 
     Ctrl-C ends it with what it has.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     part = table.drawn(min(FIRST_ROWS, FIRST_CELLS // len(table.bins)), rng)
     found = _start(part, nodes, rng)
     if found.components == 1:
@@ -218,7 +220,7 @@ def _round(mixture: Mixture, table: Binned, factor: float, threads: int) -> Mixt
     )
 
 
-def log_densities(mixture: Mixture, table: Binned, threads: int = 0) -> Numbers:
+def log_densities(mixture: Mixture, table: Binned, threads: int = 1) -> Numbers:
     """The log-likelihood of each row, its density per unit of raw features."""
     found, _, _ = _expected(mixture, table, 1.0, threads)
     for j, (own, shrinkage) in enumerate(zip(table.bins, mixture.shrinkage, strict=True)):

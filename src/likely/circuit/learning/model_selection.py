@@ -71,22 +71,22 @@ def fitted(
     method: Method,
     table: Binned,
     sizes: Sequence[int],
-    seed: int,
+    random_state: int,
     *,
     threads: int,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Iterator[Mixture | Grown]:
     """What a method learns, one of each size."""
     if method == "tree":
-        yield from grow.fit(table, sizes, seed, progress=progress)
+        yield from grow.fit(table, sizes, random_state, progress=progress)
     else:
-        yield from (mixture.fit(table, own, seed, threads=threads, progress=progress) for own in sizes)
+        yield from (mixture.fit(table, own, random_state, threads=threads, progress=progress) for own in sizes)
 
 
 def size(
     table: Binned,
     nodes: int | None,
-    seed: int,
+    random_state: int,
     *,
     methods: Sequence[Method] = ("mixture",),
     threads: int,
@@ -96,7 +96,7 @@ def size(
     rows, variables = table.places.shape
     if rows < FEWEST_ROWS:
         return Choice(_untried(rows, variables, methods[0]) if nodes is None else nodes, math.nan, None, methods[0])
-    splits = list(_splits(rows, variables, np.random.default_rng(seed)))
+    splits = list(_splits(rows, variables, np.random.default_rng(random_state)))
     turns = [(table.some(learned).alone(), table.some(judged)) for learned, judged in splits]
     weights = table.weights[np.concatenate([judged for _, judged in splits])]
     plan = list(_plan(methods, rows, variables, nodes))
@@ -107,13 +107,13 @@ def size(
             trials = [_Trial(method, own) for own in sizes]
             for turn, (training, unseen) in enumerate(turns):
                 progress((step + turn / len(turns)) / len(plan), f"trying a {method} of {max(sizes)} nodes")
-                for trial, last in zip(trials, fitted(method, training, sizes, seed, threads=threads), strict=True):
+                for trial, last in zip(trials, fitted(method, training, sizes, random_state, threads=threads), strict=True):
                     trial.add(last, unseen, threads)
             found += trials
             if _hopeless(found, max(plan[-1][1]), weights):
                 break
     except KeyboardInterrupt:
-        return _kept(last or mixture.fit(table, variables + 1, seed, threads=threads))
+        return _kept(last or mixture.fit(table, variables + 1, random_state, threads=threads))
     return _smallest(found, weights)
 
 

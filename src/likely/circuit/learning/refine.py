@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from likely._display.progress import progress_bar
+from likely._jobs import thread_count
 from likely.circuit.learning.bins import Bins
 from likely.circuit.learning.learn import row_weights
 from likely.circuit.model.circuit import Circuit
@@ -37,7 +38,7 @@ def refine(
     strength: float = 10.0,
     weights: Any = None,
     progress: bool = True,
-    threads: int = 0,
+    n_jobs: int | None = None,
 ) -> Circuit:
     """The circuit with weights and leaves that suit the rows better; as many nodes, and normalised.
 
@@ -51,7 +52,7 @@ def refine(
         raise CircuitError("rounds", "be at least 0", rounds, "leave it out")
     if not 0 < strength < np.inf:
         raise CircuitError("strength", "be a positive number", strength, "10 is ten pseudo-rows per leaf")
-    counted = row_weights(weights, len(rows))
+    counted, threads = row_weights(weights, len(rows)), thread_count(n_jobs, CircuitError)
     with progress_bar(progress, "Refining") as move:
         try:
             for done in range(rounds):

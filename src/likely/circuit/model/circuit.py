@@ -130,11 +130,11 @@ class Circuit:
             raise CircuitError("y", f"have one class per row ({count})", len(column), "give as many")
         return self.target.encode(column)
 
-    def log_likelihood(self, X: pd.DataFrame | Numbers, y: Any = None) -> Numbers:
+    def log_likelihood(self, X: pd.DataFrame | Numbers, y: Any = None, *, n_jobs: int | None = None) -> Numbers:
         """The natural logarithm of the density of each row; see `likely.circuit.queries.evaluate.log_likelihood`."""
         from likely.circuit.queries.evaluate import log_likelihood
 
-        return log_likelihood(self, self.encode(X, y))
+        return log_likelihood(self, self.encode(X, y), n_jobs=n_jobs)
 
     # -- files ----------------------------------------------------------------------------------------------------
 

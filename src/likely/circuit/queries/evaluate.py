@@ -23,6 +23,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from likely._jobs import thread_count
 from likely.circuit.model.box import Box, leaf_logs, regions_of
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.measure import mass
@@ -34,13 +35,13 @@ from likely.schema.values import Name, Numbers
 SUM, UNDER, OVER = 0, 1, 2
 
 
-def log_likelihood(circuit: Circuit, rows: pd.DataFrame | Numbers, *, threads: int = 0) -> Numbers:
+def log_likelihood(circuit: Circuit, rows: pd.DataFrame | Numbers, *, n_jobs: int | None = None) -> Numbers:
     """log p(row) of each row, exactly; what is unknown (NaN, or the class left out) is summed over."""
-    return circuit.core.evaluate(circuit.encode(rows), SUM, threads)
+    return circuit.core.evaluate(circuit.encode(rows), SUM, thread_count(n_jobs, CircuitError))
 
 
 def max_log_likelihood(
-    circuit: Circuit, rows: pd.DataFrame | Numbers, *, side: Literal["under", "over"] = "under", threads: int = 0
+    circuit: Circuit, rows: pd.DataFrame | Numbers, *, side: Literal["under", "over"] = "under", n_jobs: int | None = None
 ) -> Numbers:
     """An approximation of log p(row) that has no sums, from below or from above.
 
@@ -50,7 +51,8 @@ def max_log_likelihood(
     """
     if side not in ("under", "over"):
         raise CircuitError("side", "be 'under' or 'over'", repr(side), "'under' is the paper's")
-    return circuit.core.evaluate(circuit.encode(rows), UNDER if side == "under" else OVER, threads)
+    algebra = UNDER if side == "under" else OVER
+    return circuit.core.evaluate(circuit.encode(rows), algebra, thread_count(n_jobs, CircuitError))
 
 
 @dataclass(frozen=True)

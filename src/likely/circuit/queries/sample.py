@@ -18,12 +18,12 @@ from likely.schema.numeric import snap
 from likely.schema.values import LARGEST, Numbers
 
 
-def sample(circuit: Circuit, count: int, *, seed: int = 0) -> pd.DataFrame:
+def sample(circuit: Circuit, count: int, *, random_state: int = 0) -> pd.DataFrame:
     """`count` independent rows with the user's columns and dtypes, the class included; the same for the same seed.
 
     To draw given some values, draw from `conditional(circuit, evidence)`.
     """
-    rows = sample_rows(circuit, count, np.random.default_rng(seed))
+    rows = sample_rows(circuit, count, np.random.default_rng(random_state))
     return pd.DataFrame({variable.name: variable.decode(rows[:, j]) for j, variable in enumerate(circuit.variables)})
 
 
