@@ -8,29 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.model_selection import KFold
 
 import likely
 from tests import cases
 
-pytestmark = pytest.mark.skipif(not cases.FILES, reason="the paper's cases are not beside this checkout")
 
-
-@pytest.fixture(params=cases.FILES, ids=lambda path: path.name.partition(".")[0])
+@pytest.fixture(params=cases.FILES, ids=cases.name_of)
 def case(request: pytest.FixtureRequest) -> dict[str, Any]:
     return cases.load(request.param)
 
 
 def answers(case: dict[str, Any]) -> list[tuple[list[Any], list[Any], dict[str, Any]]]:
     """Every distinct (factual, answer, query) of the file."""
-    found = []
+    triples = []
     for factual in case["factuals"]:
         for query in factual["queries"].values():
             rows = {tuple(row): row for row in query.get("paper", {}).get("rows", [])}
-            found += [(factual["row"], row, query) for row in rows.values()]
-    return found
+            triples += [(factual["row"], row, query) for row in rows.values()]
+    return triples
 
 
 def price(case: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> float:
@@ -85,7 +82,7 @@ def test_an_answer_is_never_cheaper_than_a_proven_optimum(case: dict[str, Any]) 
             assert schema.prices(factual, row[None])[0] >= query["best_known"]["objective"] - 1e-5
 
 
-@pytest.mark.parametrize("path", [p for p in cases.FILES if p.name.startswith(cases.DATA_SETS)], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", [p for p in cases.FILES if p.name.startswith(cases.DATA_SETS)], ids=cases.name_of)
 def test_the_paper_s_answers_change_the_decision(path: Path) -> None:
     """Nearly all: theirs were rounded and never checked again. (The networks' files hold no rows of the paper.)"""
     case = cases.load(path)
@@ -110,15 +107,13 @@ def test_a_factual_outside_the_bounds_widens_its_domain(case: dict[str, Any]) ->
         assert all(x in f.region for f, x in zip(wide.features, numbers, strict=True))
 
 
-@pytest.mark.parametrize("name", cases.DATA_SETS)
+@pytest.mark.parametrize("name", cases.TABLES)
 @pytest.mark.parametrize("fold", [0, 1])
 def test_inferred_from_the_data_the_schema_is_the_case_s(name: str, fold: int) -> None:
     """Kinds, values, bounds and costs from the training rows equal those that the authors' code computed."""
-    path: Path = cases.SHARED / "cases" / f"{name}-{fold}.json.gz"
-    case = cases.load(path)
+    case = cases.load(cases.path_of(f"{name}-{fold}"))
     theirs = cases.schema_of(case)
-    table = pd.read_csv(cases.SHARED / "data" / f"{name}.csv.gz", index_col="id")
-    table = table[list(theirs.names)]
+    table = cases.paper_table(name)[list(theirs.names)]
     train, test = list(KFold(5, shuffle=True, random_state=0).split(table))[fold]
     assert {factual["id"] for factual in case["factuals"]} <= set(table.index[test])
     ours = likely.Schema.infer(

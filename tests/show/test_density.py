@@ -216,12 +216,11 @@ def test_refusals() -> None:
     assert caught.value.feature == "months"
 
 
-@pytest.mark.skipif(not cases.FILES, reason="../shared is not there")
 def test_the_figure_of_the_paper() -> None:
     """Amount and duration in a circuit of the paper: the cells are the circuit's own."""
     from likely.circuit.readers.cases import from_case
 
-    case = cases.load(next(path for path in cases.FILES if path.name == "credit-0.json.gz"))
+    case = cases.load(cases.path_of("credit-0"))
     circuit = from_case(case, cases.schema_of(case))
     found = density_map(circuit, "Credit amount", "Duration")
     x, y = circuit.index("Credit amount"), circuit.index("Duration")

@@ -217,12 +217,11 @@ def test_any_two_variables_can_be_drawn(data: st.DataObject) -> None:
     ax.figure.draw_without_rendering()
 
 
-@pytest.mark.skipif(not cases.FILES, reason="../shared is not there")
 @pytest.mark.parametrize("name", ["asia-0", "credit-0", "adult-0"])
 def test_the_circuits_of_the_paper(pyplot: Any, name: str) -> None:
     from likely.circuit.readers.cases import from_case
 
-    case = cases.load(next(path for path in cases.FILES if path.name == f"{name}.json.gz"))
+    case = cases.load(cases.path_of(name))
     figure = plot_circuit(from_case(case, cases.schema_of(case)))
     ax = figure.axes[0]
     assert_apart(boxes_of(figure, [*ax.get_yticklabels(), ax.title, *ax.get_legend().get_texts()]))
