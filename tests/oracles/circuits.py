@@ -106,7 +106,7 @@ def peak(leaf: Leaf) -> float | None:
 
 def step_of(feature: Feature) -> float | None:
     """The distance between neighbouring values; None if every real is one."""
-    return getattr(feature, "grid", None) if feature.numeric else 1.0
+    return feature.grid
 
 
 def multiple(k: int, step: float) -> float:
@@ -121,7 +121,7 @@ def values_of(feature: Feature) -> list[float]:
     if not feature.numeric:
         return atoms
     assert step is not None
-    lower, upper = feature.lower, feature.upper  # type: ignore[attr-defined]
+    lower, upper = feature.lower, feature.upper
     places = range(math.floor(lower / step) - 1, math.ceil(upper / step) + 2)
     numbers = np.array([multiple(k, step) for k in places])
     return atoms + [float(v) for v in numbers[feature.fits(numbers)]]

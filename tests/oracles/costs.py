@@ -64,6 +64,6 @@ def cost(
     if is_atom(new):
         return fee + atom_weight(new)
     if is_atom(old):
-        anchor = statistics.median(numbers) if numbers else (feature.lower + feature.upper) / 2  # type: ignore[attr-defined]
+        anchor = statistics.median(numbers) if numbers else (feature.lower + feature.upper) / 2
         return fee + atom_weight(old) + move(anchor, _number(new))
     return fee + move(_number(old), _number(new))

@@ -18,7 +18,7 @@ from likely.circuit import Leaf
 from likely.circuit.queries.evaluate import max_log_likelihood
 from likely.predictor import LinearModel, TreeEnsemble
 from likely.problem import Alternative, Problem
-from likely.problem.domain import FeatureCells, problem_cells
+from likely.problem.domain import Partition, partitions
 from likely.schema.rules import LinearRow
 from tests.oracles.circuits import breaks_of, values_of
 
@@ -140,9 +140,9 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
 # -- several answers --------------------------------------------------------------------------------------------------
 
 
-def cells_of(problem: Problem) -> list[FeatureCells]:
+def cells_of(problem: Problem) -> list[Partition]:
     """The cells in which two answers are the same one."""
-    return problem_cells(problem, problem.schema.compile(problem.factual))
+    return partitions(problem, problem.schema.compile(problem.factual))
 
 
 def cell_keys(problem: Problem, rows: np.ndarray) -> list[tuple[float, ...]]:
@@ -192,12 +192,12 @@ class Piece:
 def pieces_of(problem: Problem, j: int) -> list[Piece]:
     """A feature's values: each by itself, or, of reals, the marks where something changes and what lies between them."""
     feature, factual = problem.schema.features[j], float(problem.factual[j])
-    if not feature.numeric or feature.grid is not None:  # type: ignore[attr-defined]
+    if feature.grid is not None:
         return [Piece(v, v) for v in values_with(feature, factual)]
     region = feature.region
     marks = [end for interval in region.intervals for end in interval]
     marks += [] if math.isnan(factual) else [factual]
-    marks += [getattr(problem.schema.costs[j], "anchor", feature.lower)]  # type: ignore[attr-defined]
+    marks += [getattr(problem.schema.costs[j], "anchor", feature.lower)]
     if problem.plausibility is not None:
         leaves = (node for node in problem.plausibility.circuit.nodes if isinstance(node, Leaf) and node.variable == j)
         marks += [b for leaf in leaves for b in breaks_of(leaf)]

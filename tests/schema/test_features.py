@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from likely.errors import SchemaError
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal
-from likely.schema.features import KINDS, feature_from_dict, make_feature, snap
+from likely.schema.features import KINDS, feature_from_dict, make_feature
+from likely.schema.grid import SINGLES, is_multiple, snap
 from likely.schema.region import Region, above, below
 from likely.schema.values import code_index, code_number, is_code, plain
 from tests import strategies
@@ -40,13 +41,24 @@ def test_the_domain_is_what_fits(data: st.DataObject) -> None:
     assert number in feature.reachable(feature.region)
     assert not feature.fits(np.array([math.nan]))[0]
     if feature.numeric:
-        outside = np.array([below(feature.lower), above(feature.upper)])  # type: ignore[attr-defined]
+        outside = np.array([below(feature.lower), above(feature.upper)])
         assert not feature.fits(outside).any()
     else:
         assert feature.region == Region.points(float(k) for k in range(len(feature.atoms)))
     for k in range(len(feature.atoms)):
         assert feature.fits(np.array([feature.atom_number(k)]))[0]
         assert feature.value(feature.atom_number(k)) == feature.atoms[k]
+
+
+@given(st.data())
+def test_every_kind_has_bounds_and_a_grid(data: st.DataObject) -> None:
+    feature = data.draw(strategies.features())
+    number = data.draw(strategies.numbers(feature))
+    assert feature.lower <= feature.upper
+    assert is_code(np.array([number]))[0] or feature.lower <= number <= feature.upper
+    if not feature.numeric:
+        assert (feature.lower, feature.upper, feature.grid) == (0, len(feature.atoms) - 1, 1)
+    assert feature.grid is None or is_code(np.array([number]))[0] or is_multiple(np.array([number]), feature.grid, SINGLES)[0]
 
 
 @given(st.integers(0, 1000))

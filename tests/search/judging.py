@@ -45,7 +45,7 @@ def check_solution(problem: Problem, solution: Solution) -> None:
     """The row is one of the schema, keeps its rules, and is an answer of this objective: by other means than the engine's."""
     for feature, value, factual in zip(problem.schema.features, solution.row, problem.factual, strict=True):
         assert feature.region.contains(np.array([value]))[0]
-        if not feature.numeric or feature.grid is not None:  # type: ignore[attr-defined]
+        if feature.grid is not None:
             assert value in values_with(feature, float(factual)), f"{feature.name}: {value!r} is no value"
     factual, row = user_row(problem.schema, problem.factual), user_row(problem.schema, solution.row)
     for constraint in problem.schema.constraints:

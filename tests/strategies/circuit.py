@@ -24,7 +24,7 @@ from likely.circuit import (
     Sum,
 )
 from likely.schema import Binary, Feature
-from likely.schema.features import snap
+from likely.schema.grid import snap
 from likely.schema.region import Region
 from tests.oracles.circuits import breaks_of, step_of, values_of, width_of
 from tests.strategies.finite import small_features

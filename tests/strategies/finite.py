@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from likely.errors import ContradictionError
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, LinearConstraint, Mixed, Ordinal, Schema
 from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
-from likely.schema.features import snap
+from likely.schema.grid import snap
 from tests.oracles.circuits import values_of
 from tests.strategies.schema import STEPS, Strategy, constraints, costs, factuals, plain_numbers
 from tests.strategies.sources import QUARTERS, generators

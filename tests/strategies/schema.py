@@ -37,7 +37,8 @@ from likely.schema import (
     Schema,
 )
 from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
-from likely.schema.features import KINDS, snap
+from likely.schema.features import KINDS
+from likely.schema.grid import snap
 from likely.schema.values import day_text, holds_dates
 
 Strategy = st.SearchStrategy

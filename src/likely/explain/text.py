@@ -24,7 +24,7 @@ SAME = "·"
 
 def shown(feature: Feature, number: float, digits: int = _DIGITS) -> str:
     """A value for people: a number that has no step with some digits, everything else as it is."""
-    if feature.numeric and number > -1e300 and number != round(number) and getattr(feature, "grid", None) is None:
+    if feature.numeric and number > -1e300 and number != round(number) and feature.grid is None:
         return f"{number:.{digits}g}"
     return feature.show(number)
 

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, rows, total, value_of
 from likely.mio.tolerances import SMALLEST
-from likely.problem.domain import FeatureCells, feature_cells
+from likely.problem.domain import Partition, partition
 from likely.schema import Feature, Schema
 from likely.schema.costs import MoveCost
 from likely.schema.discrete import Binary
-from likely.schema.numeric import snap
+from likely.schema.grid import snap
 from likely.schema.values import Numbers
 
 _NONE = np.empty(0)
 
 
-def cells_of(feature: Feature, starts: Numbers = _NONE, factual: float = math.nan) -> FeatureCells:
+def cells_of(feature: Feature, starts: Numbers = _NONE, factual: float = math.nan) -> Partition:
     """The closed cells between these starts, from value to value."""
-    return feature_cells(feature, MoveCost(0.0, 0.0), factual, starts)
+    return partition(feature, MoveCost(0.0, 0.0), factual, starts)
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ class FeatureInputs:
             beside = self.apart[self.scale.units(self.apart) == round(self.variable.value)]
             return float(beside[0]) if len(beside) else number
         held = [own for own in (*self.held, *self.held_now) if own.active]
-        low = max((own.low for own in held), default=self.feature.lower)  # type: ignore[attr-defined]
-        high = min((own.high for own in held), default=self.feature.upper)  # type: ignore[attr-defined]
+        low = max((own.low for own in held), default=self.feature.lower)
+        high = min((own.high for own in held), default=self.feature.upper)
         return min(max(number, low), high) if low <= high else math.nan
 
 

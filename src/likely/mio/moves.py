@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy as np
 from likely.mio.inputs import Cells, FeatureInputs, RowVariables, cell_holds
 from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, parameter, rows, total
 from likely.mio.tolerances import EASED, SMALLEST
-from likely.problem.domain import FeatureCells, feature_cells
+from likely.problem.domain import Partition, partition, rule_breakpoints
+from likely.schema.costs import Cost
 from likely.schema.region import Region
 from likely.schema.rules import FEASIBILITY, Clause, LinearRow, Rule
 from likely.schema.values import Numbers
@@ -22,7 +22,7 @@ class FeatureMoves:
 
     inputs: FeatureInputs
     factual: float
-    domain: FeatureCells
+    domain: Partition
     cells: Cells
     shares: dict[int, Variable]  # of the cells that are more than one value
 
@@ -77,20 +77,12 @@ def encode_moves(inputs: RowVariables, factual: Numbers) -> Moves:
     own.feature = blocks(len(schema))
     found = []
     for j, part in enumerate(inputs.features):
-        starts = _starts(rules, j) if part.scale is not None else np.empty(0)
-        domain = feature_cells(part.feature, schema.costs[j], float(factual[j]), starts)
+        domain = partition(part.feature, schema.costs[j], float(factual[j]), rule_breakpoints(rules, j))
         found.append(_encode_feature(own.feature[j], part, float(factual[j]), domain))
     return Moves(inputs, factual, rules, own, found)
 
 
-def _starts(rules: Sequence[Rule], j: int) -> Numbers:
-    """The doubles of a feature at which the region of some rule begins or has ended."""
-    regions = [region for rule in rules if not isinstance(rule, LinearRow) for i, region in rule.literals if i == j]
-    ends = np.array([end for region in regions for end in region.intervals]).reshape(-1, 2)
-    return np.unique(np.concatenate([ends[:, 0], np.nextafter(ends[:, 1], np.inf)]))
-
-
-def _encode_feature(own: Block, inputs: FeatureInputs, factual: float, domain: FeatureCells) -> FeatureMoves:
+def _encode_feature(own: Block, inputs: FeatureInputs, factual: float, domain: Partition) -> FeatureMoves:
     count, scale = len(domain.low), inputs.scale
     if scale is None:
         return FeatureMoves(inputs, factual, domain, Cells(inputs, domain.low, domain.high, []), {})
@@ -135,13 +127,13 @@ def tie_cost(own: Block, moves: Moves, j: int, cells: Cells) -> None:
     add(own, total(_cost_terms(part, cost)) >= total([*atoms, *tied]))
 
 
-def _cost_terms(own: FeatureMoves, cost: object) -> list[Expression]:
+def _cost_terms(own: FeatureMoves, cost: Cost) -> list[Expression]:
     domain, scale = own.domain, own.inputs.scale
     terms = [float(price) * atom for price, atom in zip(domain.atom_cost, own.inputs.atoms, strict=True) if price]
     if scale is None:
         return terms
     feature = own.inputs.feature
-    first, last = (cost.price(feature, own.factual, ends) for ends in (domain.low, domain.high))  # type: ignore[attr-defined]
+    first, last = (cost.price(feature, own.factual, ends) for ends in (domain.low, domain.high))
     low, high = scale.units(domain.low), scale.units(domain.high)
     for c, cell in enumerate(own.cells.variables):
         terms.append(float(first[c]) * cell)

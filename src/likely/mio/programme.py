@@ -37,7 +37,7 @@ from likely.mio.tolerances import TOLERANCES, Tolerances
 from likely.mio.verify import target_of
 from likely.predictor import Form
 from likely.problem import Problem
-from likely.problem.domain import FeatureCells, problem_cells
+from likely.problem.domain import Partition, partitions
 from likely.schema import Schema
 from likely.schema.values import Numbers
 
@@ -175,7 +175,7 @@ class Programme:
 
     # -- cuts ---------------------------------------------------------------------------------------------------------
 
-    def exclude(self, row: Numbers, cells: Sequence[FeatureCells], alternative: int | None = None) -> None:
+    def exclude(self, row: Numbers, cells: Sequence[Partition], alternative: int | None = None) -> None:
         """Exclude all rows that lie in the same cells as a row (for an alternative, or for all).
 
         Some feature must leave: for a discrete value or code by 1 - d_k, for a number by two 0-1 variables of its own, b below
@@ -192,7 +192,7 @@ class Programme:
             ways += [*own.atoms, *self._leave(j, part, int(here[0]))]
         add(self.model.question, total(ways) >= 1)
 
-    def _leave(self, j: int, part: FeatureCells, cell: int) -> list[Expression]:
+    def _leave(self, j: int, part: Partition, cell: int) -> list[Expression]:
         """Below a cell of numbers, and above it, where there is anything."""
         own = self.inputs.features[j]
         assert own.scale is not None
@@ -225,9 +225,9 @@ class Programme:
         lowest, highest = min(held, key=lambda part: part.high), max(held, key=lambda part: part.low)
         add(self.model.question, lowest.indicator + highest.indicator <= 1)
 
-    def cells(self) -> list[FeatureCells]:
+    def cells(self) -> list[Partition]:
         """The cells in which two answers are the same one: on each, circuit, trees and rules are constant."""
-        return problem_cells(self.problem, self.moves.rules)
+        return partitions(self.problem, self.moves.rules)
 
     @contextmanager
     def tightened(self, inward: float) -> Iterator[None]:

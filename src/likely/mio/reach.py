@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from likely.mio.inputs import Cells, FeatureInputs, RowVariables
 from likely.mio.moves import FeatureMoves, Moves
 from likely.mio.tolerances import EASED
+from likely.schema.costs import Cost
 from likely.schema.rules import Clause
 from likely.schema.values import Numbers
 
@@ -76,14 +77,14 @@ def _alone(rule: Clause, j: int) -> bool:
     return len(rule.literals) == 1 and rule.literals[0][0] == j
 
 
-def _ends(own: FeatureMoves, allowed: NDArray[np.bool_], cost: object, most: float) -> Numbers:
+def _ends(own: FeatureMoves, allowed: NDArray[np.bool_], cost: Cost, most: float) -> Numbers:
     """The least and the greatest number in allowed cells that costs no more than `most`; the cost is linear on each."""
     low, high = own.domain.low[allowed], own.domain.high[allowed]
     if not len(low):
         return np.empty(0)
     if most == math.inf:
         return np.array([low[0], high[-1]])
-    first, last = (cost.price(own.inputs.feature, own.factual, ends) for ends in (low, high))  # type: ignore[attr-defined]
+    first, last = (cost.price(own.inputs.feature, own.factual, ends) for ends in (low, high))
     eased = most + EASED * abs(most)
     found: list[float] = []
     for a, b, p, q in zip(low, high, first, last, strict=True):

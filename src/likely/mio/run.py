@@ -18,7 +18,7 @@ from likely.mio.target import add_tangent
 from likely.mio.tolerances import CUT
 from likely.mio.verify import log_likelihoods, verified
 from likely.problem import Problem, Share, Solution
-from likely.problem.domain import FeatureCells
+from likely.problem.domain import Partition
 from likely.schema.values import Numbers
 
 
@@ -160,7 +160,7 @@ class Run:
         """Whether no other row lies in the same cells."""
         return all(c < 0 or part.low[c] == part.high[c] for c, part in zip(self._cell(row), self.cells, strict=True))
 
-    def _around(self, row: Numbers) -> list[FeatureCells]:
+    def _around(self, row: Numbers) -> list[Partition]:
         """What is the same answer as a row: the number of a feature with a step alone, of a real its cell."""
         found = []
         for own, part, value in zip(self.programme.inputs.features, self.cells, row, strict=True):
@@ -182,7 +182,7 @@ class Run:
         return _unlikely(self.search.problem, row)
 
 
-def _alone(scale: Scale, part: FeatureCells, value: float) -> FeatureCells:
+def _alone(scale: Scale, part: Partition, value: float) -> Partition:
     """The numbers of a feature as those below a value, the value, and those above it."""
     place = float(scale.units(np.array([value]))[0])
     ends = [(0.0, place - 1), (place, place), (place + 1, scale.length)]

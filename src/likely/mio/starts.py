@@ -10,8 +10,8 @@ from likely.circuit.queries.transform import conditional
 from likely.errors import CircuitError
 from likely.mio.verify import log_likelihoods, target_of, verified
 from likely.problem import Problem, Solution
-from likely.problem.domain import FeatureCells, problem_cells
-from likely.schema.numeric import snap
+from likely.problem.domain import Partition, partitions
+from likely.schema.grid import snap
 from likely.schema.rules import Clause
 from likely.schema.values import LARGEST, Numbers
 
@@ -32,7 +32,7 @@ def best_start(problem: Problem, starts: Numbers | None) -> Solution | None:
     moved towards the factual in the same way.
     """
     rows = candidates(problem, starts)
-    cells = problem_cells(problem, problem.schema.compile(problem.factual))
+    cells = partitions(problem, problem.schema.compile(problem.factual))
     tried = [_values(own, float(factual)) for own, factual in zip(cells, problem.factual, strict=True)]
     found = [own for own in verified(problem, rows) if own is not None]
     if not found:
@@ -55,10 +55,9 @@ def candidates(problem: Problem, starts: Numbers | None) -> Numbers:
         rows.append(np.asarray(starts, dtype=np.float64))
     found = np.concatenate(rows)
     for j, feature in enumerate(problem.schema.features):
-        grid = getattr(feature, "grid", None)
-        if grid is not None:
+        if feature.grid is not None:
             numbers = found[:, j] > -LARGEST  # not the codes
-            found[numbers, j] = snap(found[numbers, j], grid)
+            found[numbers, j] = snap(found[numbers, j], feature.grid)
     found[:, kept] = problem.factual[kept]
     complete = np.concatenate([problem.factual[None], found]) if known.all() else found
     return complete[~np.isnan(complete).any(axis=1)]
@@ -79,7 +78,7 @@ def _drawn(problem: Problem, rng: np.random.Generator) -> Numbers:
     for feature in problem.schema.features:
         atoms = [feature.atom_number(k) for k in range(len(feature.atoms))]
         if feature.numeric:
-            drawn = rng.uniform(feature.lower, feature.upper, DRAWN)  # type: ignore[attr-defined]
+            drawn = rng.uniform(feature.lower, feature.upper, DRAWN)
             if atoms:
                 drawn = np.where(rng.random(DRAWN) < 0.5, rng.choice(atoms, DRAWN), drawn)
         else:
@@ -108,7 +107,7 @@ def _likely(problem: Problem, kept: NDArray[np.bool_], rng: np.random.Generator)
 # -- rows made better ---------------------------------------------------------------------------------------------------
 
 
-def _values(cells: FeatureCells, factual: float) -> Numbers:
+def _values(cells: Partition, factual: float) -> Numbers:
     """The atoms of a feature, and of each cell of its numbers the value nearest to the factual; some, if there are many."""
     nearest = cells.low if np.isnan(factual) else np.clip(factual, cells.low, cells.high)
     found = np.unique(np.concatenate([cells.atom, nearest]))

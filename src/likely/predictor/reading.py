@@ -18,7 +18,8 @@ from likely.predictor.registry import Reader, reader_of, transformer_reader_of
 from likely.predictor.tables import as_fitted, knows_none
 from likely.predictor.wires import ModelInputs
 from likely.schema import Schema
-from likely.schema.features import Continuous, Feature, Integer, Mixed, snap
+from likely.schema.features import Feature
+from likely.schema.grid import snap
 from likely.schema.values import Numbers, is_code
 
 #: How many random rows a form is checked on.
@@ -109,7 +110,7 @@ def random_rows(schema: Schema, count: int, seed: int = 0) -> Numbers:
 
 def _random_values(feature: Feature, count: int, random: np.random.Generator) -> Numbers:
     atoms = np.array([feature.atom_number(k) for k in range(len(feature.atoms))])
-    if not isinstance(feature, Continuous | Integer | Mixed):
+    if not feature.numeric:
         return random.choice(atoms, size=count)
     numbers = _random_numbers(feature, count, random)
     if atoms.size:
@@ -117,7 +118,7 @@ def _random_values(feature: Feature, count: int, random: np.random.Generator) ->
     return numbers
 
 
-def _random_numbers(feature: Continuous | Integer | Mixed, count: int, random: np.random.Generator) -> Numbers:
+def _random_numbers(feature: Feature, count: int, random: np.random.Generator) -> Numbers:
     """Numbers within the bounds, on the grid, as the dtype holds them."""
     numbers = random.uniform(feature.lower, feature.upper, size=count)
     if feature.grid:

@@ -69,6 +69,18 @@ class _Discrete(Feature):
         return Region.points(float(k) for k in range(len(self.values)))
 
     @property
+    def grid(self) -> float | None:
+        return 1.0
+
+    @property
+    def lower(self) -> float:
+        return 0.0
+
+    @property
+    def upper(self) -> float:
+        return float(len(self.values) - 1)
+
+    @property
     def atoms(self) -> tuple[Value, ...]:
         return self.values
 

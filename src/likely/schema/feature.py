@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,24 @@ class Feature(ABC):
     @abstractmethod
     def region(self) -> Region:
         """Every double that may stand for a value (steps aside)."""
+
+    @property
+    @abstractmethod
+    def grid(self) -> float | None:
+        """The distance between neighbouring doubles that stand for values (codes aside), or None if every real is a value.
+
+        Values are multiples of it: see `likely.schema.grid`. That of a discrete feature is 1.
+        """
+
+    if TYPE_CHECKING:  # fields of numeric features: a property in a base class would become the default of such a field
+
+        @property
+        def lower(self) -> float:
+            """The least double that stands for a value, codes aside."""
+
+        @property
+        def upper(self) -> float:
+            """The greatest double that stands for a value."""
 
     @property
     def ordered(self) -> bool:

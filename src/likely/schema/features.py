@@ -22,7 +22,7 @@ from typing import Any
 from likely.errors import SchemaError
 from likely.schema.discrete import Binary, Categorical, Ordinal
 from likely.schema.feature import Feature
-from likely.schema.numeric import Continuous, Integer, Mixed, snap
+from likely.schema.numeric import Continuous, Integer, Mixed
 
 __all__ = [
     "KINDS",
@@ -35,7 +35,6 @@ __all__ = [
     "Ordinal",
     "feature_from_dict",
     "make_feature",
-    "snap",
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ import pandas as pd
 from pandas.api import types
 
 from likely.schema.feature import Feature
+from likely.schema.grid import DOUBLES, SINGLES, holds_multiple, is_multiple
 from likely.schema.region import Region
 from likely.schema.values import (
     EXACT_INTEGER,
@@ -43,7 +43,7 @@ def _scalar(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _check_bounds(feature: Continuous | Integer | Mixed) -> None:
+def _check_bounds(feature: _Numeric) -> None:
     if not dtype_of_numbers(feature.dtype):
         raise feature._error(
             "have a pandas dtype of numbers or days", repr(feature.dtype), "convert the column, or leave dtype out"
@@ -62,7 +62,7 @@ def _check_bounds(feature: Continuous | Integer | Mixed) -> None:
         raise feature._error("have lower <= upper", f"[{', '.join(ends)}]", "exchange the bounds")
 
 
-def _day_bound(feature: Continuous | Integer | Mixed, end: str, bound: Any) -> float:
+def _day_bound(feature: _Numeric, end: str, bound: Any) -> float:
     """A bound of dates as a number of days."""
     found = plain(bound, feature.name)
     try:
@@ -90,14 +90,6 @@ def _check_step(feature: Continuous | Mixed) -> None:
         )
 
 
-def snap(numbers: Numbers, step: float) -> Numbers:
-    """The nearest multiples of `step`, each as the double nearest to its decimal (0.07, not 7 * 0.01)."""
-    per_unit = float(round(1 / step)) if step < 1 else 0.0
-    if per_unit and abs(per_unit * step - 1) < 1e-12:
-        return np.asarray(np.round(numbers * per_unit) / per_unit, dtype=np.float64)
-    return np.asarray(np.round(numbers / step) * step, dtype=np.float64)
-
-
 def _check_whole(feature: Integer | Mixed) -> None:
     ends = f"[{feature.lower}, {feature.upper}]"
     if math.ceil(feature.lower) > math.floor(feature.upper):
@@ -113,11 +105,6 @@ class _Numeric(Feature):
     lower: float
     upper: float
     dtype: str = field(default="float64", kw_only=True)
-
-    @property
-    @abstractmethod
-    def grid(self) -> float | None:
-        """The distance between neighbouring values, or None if every real is one. Values are multiples of it."""
 
     @property
     def numeric(self) -> bool:
@@ -148,28 +135,19 @@ class _Numeric(Feature):
         if self.grid is None:
             return inside
         numbers = np.where(inside & ~is_code(numbers), numbers, 0.0)
-        return inside & (np.abs(numbers - snap(numbers, self.grid)) <= self._slack(np.abs(numbers)))
+        return inside & is_multiple(numbers, self.grid, self._rounding)
 
-    def _slack(self, sizes: Numbers) -> Numbers:
-        """How far from a multiple of the step a number of this size may lie: the data were computed by somebody else.
-
-        Whole numbers are exact. Otherwise a few bits, those of a single where the column has no more, but never so
-        much that the step would not matter.
-        """
-        if self.grid is None or self.grid == 1.0:
-            return np.zeros_like(sizes)
-        relative = 1e-6 if self.dtype.lower() == "float32" else 1e-9
-        return np.minimum(relative * np.maximum(self.grid, sizes), self.grid / 4)
+    @property
+    def _rounding(self) -> float:
+        """By how much a multiple of the step may be off, relative to its size: the data were computed by somebody else."""
+        return SINGLES if self.dtype.lower() == "float32" else DOUBLES
 
     def reachable(self, region: Region) -> Region:
         return Region(tuple(interval for interval in super().reachable(region).intervals if self._holds_value(*interval)))
 
     def _holds_value(self, low: float, high: float) -> bool:
         """Whether an interval within the bounds holds a multiple of the step, or is a code."""
-        if self.grid is None or high < -LARGEST:
-            return True
-        under, over = self._slack(np.abs([low, high]))
-        return bool(math.ceil((low - under) / self.grid) <= math.floor((high + over) / self.grid))
+        return self.grid is None or high < -LARGEST or holds_multiple(low, high, self.grid, self._rounding)
 
     def number(self, value: Any) -> float:
         return number_of(value, self.dtype, self.name)

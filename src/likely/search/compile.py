@@ -12,7 +12,7 @@ from likely._core import Share as CoreShare
 from likely.errors import ProblemError
 from likely.predictor import Column, Form, LinearModel, ReluNetwork, TreeEnsemble
 from likely.problem import Plausibility, Problem
-from likely.problem.domain import problem_cells
+from likely.problem.domain import partitions
 from likely.schema import Feature
 from likely.schema.rules import AtMost, Clause, Rule
 from likely.schema.values import Numbers
@@ -23,7 +23,7 @@ def compiled(problem: Problem) -> SearchProblem:
     schema = problem.schema
     rules = schema.compile(problem.factual)
     core = SearchProblem()
-    for cells, factual in zip(problem_cells(problem, rules), problem.factual, strict=True):
+    for cells, factual in zip(partitions(problem, rules), problem.factual, strict=True):
         core.add_feature(
             cells.atom, cells.atom_cost, cells.low, cells.high, cells.segments, cells.segment, cells.grid, float(factual)
         )

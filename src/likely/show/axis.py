@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.circuit import Circuit, log_likelihood
-from likely.circuit.model.measure import room, steps_below
+from likely.circuit.model.measure import room
 from likely.schema import Feature
-from likely.schema.numeric import snap
+from likely.schema.grid import snap, steps_below
 from likely.schema.values import LARGEST, Name, Numbers, code_number, holds_dates, is_code
 from likely.show.ticks import Ticks, day_ticks, number_ticks
 
@@ -51,7 +51,7 @@ class Axis:
     @property
     def spread(self) -> float:
         """How far from its place a value may be drawn and still be told: 0 where every real is a value."""
-        return 1.0 if not self.feature.numeric else getattr(self.feature, "grid", None) or 0.0
+        return self.feature.grid or 0.0
 
     def places(self, numbers: Numbers) -> Numbers:
         """Where on the axis these doubles stand; NaN for those that it leaves out."""
@@ -81,7 +81,7 @@ def axis_of(circuit: Circuit, name: Name, shown: Iterable[float] = ()) -> Axis:
 def _ticks(feature: Feature, edges: Numbers) -> Ticks:
     if holds_dates(feature.dtype):
         return day_ticks(edges[0], edges[-1])
-    return number_ticks(edges[0], edges[-1], getattr(feature, "grid", None))
+    return number_ticks(edges[0], edges[-1], feature.grid)
 
 
 def _with_codes(axis: Axis) -> Axis:
@@ -101,7 +101,7 @@ def _with_codes(axis: Axis) -> Axis:
 
 def _span(circuit: Circuit, feature: Feature, wanted: Numbers) -> tuple[float, float]:
     """From where to where an axis of numbers runs: all but the tails of the circuit's mass, and what is wanted."""
-    low, high = (float(end) for end in (feature.lower, feature.upper))  # type: ignore[attr-defined]  # it is numeric
+    low, high = feature.lower, feature.upper
     edges, values = _numbers(circuit, feature, low, high)
     rows = np.full((len(values), len(circuit.variables)), np.nan)
     rows[:, circuit.index(feature.name)] = values
@@ -120,7 +120,7 @@ def _span(circuit: Circuit, feature: Feature, wanted: Numbers) -> tuple[float, f
 def _numbers(circuit: Circuit, feature: Feature, low: float, high: float) -> tuple[Numbers, Numbers]:
     """Edges of the cells between two numbers, and a value in each."""
     cells = circuit.cells[circuit.index(feature.name)]
-    grid: float | None = getattr(feature, "grid", None)
+    grid = feature.grid
     breaks = cells.breaks[(cells.breaks > low) & (cells.breaks < high + (grid or 0.0))]
     if low < high and (any(peaked is not None for peaked in cells.peaked) or len(breaks) > MOST_CELLS):
         breaks = np.linspace(low, high, MOST_CELLS + 1)[1:-1]

@@ -63,21 +63,14 @@ def _place(feature: Feature, number: float) -> float | None:
     """Where a value stands between the least and the greatest; None for a code, an unknown, and where there is no order."""
     if not feature.ordered or np.isnan(number) or number < -LARGEST:
         return None
-    low, high = _bounds(feature)
+    low, high = feature.lower, feature.upper
     return float(np.clip((number - low) / (high - low), 0, 1)) if high > low else 0.5
-
-
-def _bounds(feature: Feature) -> tuple[float, float]:
-    if feature.numeric:
-        return float(feature.lower), float(feature.upper)  # type: ignore[attr-defined]  # it is numeric
-    return 0.0, float(len(feature.atoms) - 1)
 
 
 def _ends(feature: Feature) -> tuple[str, str]:
     if not feature.ordered:
         return "", ""
-    low, high = _bounds(feature)
-    return told(feature, low), told(feature, high)
+    return told(feature, feature.lower), told(feature, feature.upper)
 
 
 def plot_changes(explanation: Explanation, *, ax: Axes | None = None) -> Figure:

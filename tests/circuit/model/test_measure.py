@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from likely.circuit import Bernoulli, Categories, Circuit, Coded, Histogram, Parametric, Product, Sum, log_probability
 from likely.circuit.model.families import FAMILIES
-from likely.circuit.model.measure import half_open, mass, room, steps_below
+from likely.circuit.model.measure import half_open, mass, room
 from likely.errors import CircuitError
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed
 from likely.schema.region import EVERYTHING, Region, above, below
@@ -89,20 +89,6 @@ def test_room_counts_values(data: st.DataObject) -> None:
 def test_room_is_of_many_ranges_at_once() -> None:
     assert room(WHOLE, np.array([0.0, 1.0, 7.0]), np.array([1.0, 7.0, 7.0])).tolist() == [1, 6, 0]
     assert room(WHOLE, np.empty(0), np.empty(0)).shape == (0,)
-
-
-@pytest.mark.parametrize("grid", [1.0, 0.01, 0.1, 0.25, 1 / 3, 2.5, 3.0])
-def test_steps_below_a_multiple_written_in_any_way(grid: float) -> None:
-    for k in [*range(-40, 41), 12345, 10**7]:
-        ways = np.array([k * grid, oracle.multiple(k, grid), float(f"{k * grid:.15g}") if grid != 1 / 3 else k * grid])
-        assert steps_below(ways, grid).tolist() == [k] * 3
-        between = np.array([(k - 0.5) * grid, (k - 0.1) * grid])
-        assert steps_below(between, grid).tolist() == [k] * 2
-
-
-def test_steps_below_whole_numbers_is_exact_however_large() -> None:
-    numbers = np.array([2.0**51 + 0.5, 2.0**51, above(2.0**51), 1e300, -1e300, -np.inf, np.inf])
-    assert steps_below(numbers, 1.0).tolist() == [2.0**51 + 1, 2.0**51, 2.0**51 + 1, 1e300, -1e300, -LARGEST, LARGEST]
 
 
 def test_half_open() -> None:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit.model.measure import room, steps_below
+from likely.circuit.model.measure import room
 from likely.circuit.model.nodes import Categories, Coded, Histogram, Leaf
 from likely.schema import Continuous, Feature, Integer, Mixed
+from likely.schema.grid import steps_below
 from likely.schema.region import above
 from likely.schema.values import LARGEST, Numbers, code_number, is_code
 

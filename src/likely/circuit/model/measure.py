@@ -8,13 +8,12 @@ step the room of one step, a category, a rank and a special code have room 1, an
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from likely.circuit.model.nodes import Leaf
 from likely.errors import CircuitError
 from likely.schema import Feature, Mixed
+from likely.schema.grid import slack, steps_below
 from likely.schema.region import Region
 from likely.schema.values import LARGEST, Numbers, code_number
 
@@ -50,20 +49,7 @@ def taken_places(feature: Feature) -> list[float]:
     if grid is None or not isinstance(feature, Mixed):
         return []
     gaps = Region.between(feature.lower, feature.upper) - feature.region
-    return [round(low / grid) for low, _ in gaps.intervals if abs(low / grid - round(low / grid)) <= _slack(low / grid, grid)]
-
-
-def steps_below(numbers: Numbers, grid: float) -> Numbers:
-    """How many multiples of the step (from 0 on) lie below each number; a multiple written in decimals counts as itself."""
-    with np.errstate(over="ignore"):
-        found = np.clip(np.clip(numbers, -LARGEST, LARGEST) / grid, -LARGEST, LARGEST)  # codes lie below, at no place
-    near = np.round(found)
-    return np.where(np.abs(found - near) <= _slack(near, grid), near, np.ceil(found))
-
-
-def _slack(places: Any, grid: float) -> Any:
-    """How far from a whole number of steps a multiple of the step may lie: the bits of a single. Whole numbers are exact."""
-    return 0.0 if grid == 1.0 else np.minimum(1e-6 * np.maximum(1.0, np.abs(places)), 0.25)
+    return [round(low / grid) for low, _ in gaps.intervals if abs(low / grid - round(low / grid)) <= slack(low / grid, grid)]
 
 
 def half_open(feature: Feature, region: Region) -> tuple[Numbers, Numbers]:

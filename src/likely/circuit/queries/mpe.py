@@ -11,10 +11,9 @@ import pandas as pd
 from likely.circuit.model.box import leaf_logs, on_values
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
-from likely.circuit.model.measure import steps_below
 from likely.circuit.model.nodes import Leaf, Product, Sum
 from likely.circuit.queries.evaluate import UNDER, derivatives, log_likelihood
-from likely.schema.numeric import snap
+from likely.schema.grid import snap, steps_below
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.values import LARGEST, Numbers
 

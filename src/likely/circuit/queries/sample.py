@@ -14,7 +14,7 @@ from likely.circuit.model.measure import massless, places, room, taken_places
 from likely.circuit.model.nodes import Leaf, Peaked, Product, Sum
 from likely.errors import CircuitError
 from likely.schema import Feature
-from likely.schema.numeric import snap
+from likely.schema.grid import snap
 from likely.schema.values import LARGEST, Numbers
 
 
