@@ -34,7 +34,7 @@ ARROWS = {
 }
 EXTRAS = {
     "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "pyomo", "highspy", "pyscipopt", "gurobipy",
-    "matplotlib", "starlette", "uvicorn", "dask", "ray",
+    "matplotlib",
 }  # fmt: skip
 #: optional package -> the one file that imports it
 IMPORTERS = {
