@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import likely
 from likely.circuit import Circuit, from_case
@@ -25,9 +24,6 @@ from likely.predictor.encoding import encoded
 from likely.problem import Plausibility, Problem, not_class
 from likely.schema import Constraint, Feature
 from likely.schema.costs import Cost, MoveCost, SwitchCost
-
-#: Two ways of adding the same numbers may differ by this much.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,35 +72,8 @@ def problem(case: Case, query: Query) -> Problem:
     goal = not_class(case.form, case.form.predict(factual[None])[0])
     if query.threshold is None and not query.alpha:
         return Problem(schema, factual, case.form, goal)
-    least = -np.inf if query.threshold is None else query.threshold
-    return Problem(schema, factual, case.form, goal, Plausibility(case.circuit, least, query.alpha))
-
-
-def answers(asked: Problem, rows: NDArray[np.float64], slack: float = ROUNDING) -> NDArray[np.bool_]:
-    """Which complete rows answer a problem (within some slack of score and likelihood), judged without the engine."""
-    right = asked.schema.keeps(asked.factual, rows)
-    for feature, column in zip(asked.schema.features, rows.T, strict=True):
-        right &= feature.region.contains(column)
-    scores = asked.form.score(rows, threads=1)
-    met = [(scores @ own.coefficients.T >= own.lower - slack).all(axis=1) for own in asked.goal.alternatives]
-    right &= np.any(met, axis=0)
-    if asked.plausibility is not None:
-        right &= log_likelihoods(asked, rows) >= asked.plausibility.lower - slack
-    return right
-
-
-def objectives(asked: Problem, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each row is worth, judged without the engine."""
-    cost = asked.schema.prices(asked.factual, rows)
-    weight = 0.0 if asked.plausibility is None else asked.plausibility.weight
-    return cost - weight * log_likelihoods(asked, rows) if weight else cost
-
-
-def log_likelihoods(asked: Problem, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How likely each row is together with its new class (0 where nobody asks)."""
-    if asked.plausibility is None:
-        return np.zeros(len(rows))
-    return asked.plausibility.circuit.log_likelihood(rows, asked.form.predict(rows))
+    lower = -np.inf if query.threshold is None else query.threshold
+    return Problem(schema, factual, case.form, goal, Plausibility(case.circuit, lower, query.alpha))
 
 
 # -- what a file says, as ours ----------------------------------------------------------------------------------------
@@ -154,11 +123,11 @@ def _network(data: Mapping[str, Any], schema: likely.Schema) -> Form:
 
 
 def _queries(data: Mapping[str, Any]) -> dict[str, tuple[Query, ...]]:
-    found: dict[str, list[Query]] = {}
+    by_variant: dict[str, list[Query]] = {}
     for factual in data["factuals"]:
         for variant, item in factual["queries"].items():
-            found.setdefault(variant, []).append(_query(data, factual["row"], item))
-    return {variant: tuple(queries) for variant, queries in found.items()}
+            by_variant.setdefault(variant, []).append(_query(data, factual["row"], item))
+    return {variant: tuple(queries) for variant, queries in by_variant.items()}
 
 
 def _query(data: Mapping[str, Any], factual: list[Any], item: Mapping[str, Any]) -> Query:

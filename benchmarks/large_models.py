@@ -27,7 +27,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cases
 import numpy as np
 import pandas as pd
 import rivals
@@ -47,6 +46,7 @@ from likely.circuit import Circuit
 from likely.errors import LikelyWarning
 from likely.predictor import Form, TreeEnsemble
 from likely.problem import Limits, Plausibility, Problem, not_class
+from likely.problem.tolerances import SUM_ROUNDING
 from likely.search import solve
 
 Numbers = NDArray[np.float64]
@@ -209,7 +209,7 @@ def asked(setting: Setting, factual: Numbers, likely_enough: bool, limits: Limit
         "status": result.status,
         "found": result.bounds.upper if result.solutions else None,
         "proven": result.bounds.lower if math.isfinite(result.bounds.lower) else None,
-        "wrong": not cases.answers(problem, found).all(),
+        "wrong": not problem.admits(found, slack=SUM_ROUNDING).all(),
         "seconds": seconds,
         "processor_seconds": processor_seconds,
         "boxes": own.nodes,

@@ -27,6 +27,7 @@ import numpy as np
 from summary import Column, head, line, one_thread, share, spread
 
 from likely.problem import Limits, Problem, Result
+from likely.problem.tolerances import SUM_ROUNDING
 from likely.search import solve
 
 #: Objectives this close are the same.
@@ -47,7 +48,7 @@ def asked(case: cases.Case, query: cases.Query, limits: Limits) -> dict[str, Any
         "seconds": seconds,
         "processor_seconds": processor_seconds,
         "search_seconds": result.statistics.seconds,
-        "boxes": result.statistics.nodes,
+        "nodes": result.statistics.nodes,
         "status": result.status,
         "worse_than_best_known": query.best is not None and objective > query.best + SAME,
         "against_a_proof": against_a_proof(query, objective),
@@ -71,7 +72,9 @@ def wrong(problem: Problem, result: Result) -> bool:
         return False
     rows = np.array([solution.row for solution in result.solutions])
     said = np.array([solution.objective for solution in result.solutions])
-    return not (cases.answers(problem, rows).all() and np.allclose(cases.objectives(problem, rows), said, rtol=0, atol=1e-8))
+    judged = problem.solutions(rows, slack=SUM_ROUNDING)
+    objectives = [math.inf if solution is None else solution.objective for solution in judged]
+    return not np.allclose(objectives, said, rtol=0, atol=1e-8)
 
 
 def paper_objective(problem: Problem, query: cases.Query) -> float:
@@ -79,8 +82,8 @@ def paper_objective(problem: Problem, query: cases.Query) -> float:
     if not query.paper_rows:
         return math.inf
     rows = np.array([problem.schema.encode_row(row) for row in query.paper_rows])
-    right = cases.answers(problem, rows, PUBLISHED)
-    return float(cases.objectives(problem, rows)[right].min()) if right.any() else math.inf
+    answers = problem.solutions(rows, slack=PUBLISHED)
+    return min((answer.objective for answer in answers if answer is not None), default=math.inf)
 
 
 def summed(case: str, variant: str, found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def summed(case: str, variant: str, found: list[dict[str, Any]]) -> dict[str, An
         **counts,
         "paper_answered": share(own["paper_answered"] for own in found) if timed else None,
         **{
-            key: spread(own[key] for own in found) for key in ("seconds", "processor_seconds", "search_seconds", "boxes")
+            key: spread(own[key] for own in found) for key in ("seconds", "processor_seconds", "search_seconds", "nodes")
         },
         "paper_seconds": paper,
         "speedup_over_paper": None if paper is None else paper / float(np.median([own["seconds"] for own in timed])),
@@ -131,9 +134,9 @@ COLUMNS: list[Column] = [
     _ms("seconds", "max"),
     ("processor", 9, lambda own: f"{1e3 * own['processor_seconds']['median']:.1f}"),
     ("search", 6, lambda own: f"{1e3 * own['search_seconds']['median']:.1f}"),
-    ("boxes: median", 13, lambda own: f"{own['boxes']['median']:.0f}"),
-    ("p99", 6, lambda own: f"{own['boxes']['p99']:.0f}"),
-    ("max", 6, lambda own: f"{own['boxes']['max']:.0f}"),
+    ("nodes: median", 13, lambda own: f"{own['nodes']['median']:.0f}"),
+    ("p99", 6, lambda own: f"{own['nodes']['p99']:.0f}"),
+    ("max", 6, lambda own: f"{own['nodes']['max']:.0f}"),
     ("paper s", 7, lambda own: _or_none(own["paper_seconds"], ".1f")),
     ("ratio", 6, lambda own: _or_none(own["speedup_over_paper"], ".0f")),
 ]  # fmt: skip

@@ -15,7 +15,9 @@ import likely
 from likely.cli import main
 from likely.cli.bench import VARIANTS
 from likely.cli.codes import Code
-from likely.explain.engines import ENGINES, Engine
+from likely.explain.engines import ENGINES
+from likely.problem import Engine
+from tests.cli import boasting
 from tests.cli.test_commands import one_sentence, said_json
 from tests.explain import examples
 
@@ -92,7 +94,7 @@ def test_every_engine(engine: str, asked: list[str], capsys: pytest.CaptureFixtu
 def test_a_proof_that_does_not_hold_is_seen(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(ENGINES, "boasting", Engine("tests.cli.boasting", threads=True))
+    monkeypatch.setitem(ENGINES, "boasting", Engine("boasting", lambda solver: boasting.solve, threads=True))
     words = ["bench", *asked, "--rows", "4", "--plausibility", "none", "--engine", "search", "--engine", "boasting"]
     assert main(words) == Code.FAILED
     said = capsys.readouterr().out

@@ -16,9 +16,7 @@ from likely.errors import LikelyWarning
 from likely.explain import Explainer, Explanation
 from likely.explain.plausibility import Variant
 from likely.problem import Limits
-
-#: Objectives that differ less, relative to their size, are the same.
-SAME = 1e-5
+from likely.problem.tolerances import SAME_OBJECTIVE, rounding
 
 
 @dataclass(frozen=True)
@@ -38,14 +36,18 @@ class Trial:
         return len(self.explanations)
 
     def refuted(self, others: Sequence[Trial] = ()) -> int:
-        """How many rows have an answer, in the table or of another engine, that is better than was proved possible."""
+        """How many rows have an answer, in the table or of another engine, that is better than was proved possible.
+
+        Args:
+            others: Trials of other engines on the same rows.
+        """
         count = 0
-        for i, own in enumerate(self.explanations):
+        for i, explanation in enumerate(self.explanations):
             nearest = self.nearest[i]
             known = [] if nearest is None else [nearest.objective]
             rivals = [trial.explanations[i] for trial in others if i < len(trial)]
             known += [rival.best.objective for rival in rivals if rival]
-            count += any(objective < own.bounds.lower - SAME * (1 + abs(objective)) for objective in known)
+            count += any(objective < explanation.bounds.lower - rounding(objective, SAME_OBJECTIVE) for objective in known)
         return count
 
 
@@ -73,21 +75,28 @@ class Measurement:
 
     @classmethod
     def of(cls, trial: Trial, plausibility: str, others: Sequence[Trial] = (), first: Trial | None = None) -> Measurement:
-        """What a trial comes to; `others` are those of other engines on the same rows, and times are compared with `first`."""
-        best = [own.best for own in trial.explanations if own]
-        pairs = [(near.objective, own.best.objective) for own, near in zip(trial.explanations, trial.nearest, strict=True)
-                 if own and near is not None]  # fmt: skip
+        """What a trial comes to.
+
+        Args:
+            trial: The answers of one engine.
+            plausibility: The kind of question, in words.
+            others: Trials of other engines on the same rows.
+            first: The trial that times are compared with.
+        """
+        best = [explanation.best for explanation in trial.explanations if explanation]
+        both = zip(trial.explanations, trial.nearest, strict=True)
+        pairs = [(near.objective, answer.best.objective) for answer, near in both if answer and near is not None]
         return cls(
             engine=trial.engine,
             plausibility=plausibility,
             rows=len(trial),
             answered=len(best),
-            certified=sum(own.status in ("optimal", "infeasible") for own in trial.explanations),
+            certified=sum(answer.status in ("optimal", "infeasible") for answer in trial.explanations),
             median_seconds=float(np.median(trial.seconds)),
             slowest_seconds=max(trial.seconds),
-            cost=_mean([own.cost for own in best]),
-            changes=_mean([own.number_of_changes for own in best]),
-            percentile=_mean([own.percentile for own in best if own.percentile is not None]),
+            cost=_mean([answer.cost for answer in best]),
+            changes=_mean([answer.number_of_changes for answer in best]),
+            percentile=_mean([answer.percentile for answer in best if answer.percentile is not None]),
             nearest=len(pairs),
             nearest_over_ours=_times(pairs),
             refuted=trial.refuted(others),
@@ -123,23 +132,32 @@ def measure(
     *,
     after_each: Callable[[], None] = lambda: None,
 ) -> Trial:
-    """Explain every row of a table towards any other class, one at a time; Ctrl-C keeps the rows that are finished."""
-    found: list[tuple[Explanation, float, Nearest | None]] = []
+    """Explain every row of a table towards any other class, one at a time; Ctrl-C keeps the rows that are finished.
+
+    Args:
+        explainer: A fitted one; its engine is measured.
+        X: The rows, in the user's columns.
+        pool: The table in which the nearest row is looked for.
+        plausibility: How likely an answer must be; None if that does not matter.
+        limits: How hard to try, for each row.
+        after_each: Called after every row.
+    """
+    finished: list[tuple[Explanation, float, Nearest | None]] = []
     ended = False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LikelyWarning)  # a row may lie outside of the domains; that it ended is in the trial
         for i in range(len(X)):
             try:
                 clock = time.perf_counter()
-                own = explainer.explain(X.iloc[i], plausibility=plausibility, limits=limits)
+                explanation = explainer.explain(X.iloc[i], plausibility=plausibility, limits=limits)
                 seconds = time.perf_counter() - clock
-                ended = own.interrupted
+                ended = explanation.interrupted
                 if ended:
                     break
-                found.append((own, seconds, nearest_row(own, pool)))
+                finished.append((explanation, seconds, nearest_row(explanation, pool)))
                 after_each()
             except KeyboardInterrupt:
                 ended = True
                 break
-    explanations, times, nearest = zip(*found, strict=True) if found else ((), (), ())
+    explanations, times, nearest = zip(*finished, strict=True) if finished else ((), (), ())
     return Trial(explainer.engine, explanations, times, nearest, ended)

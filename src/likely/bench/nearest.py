@@ -1,7 +1,7 @@
 """The nearest row of a table that is an answer already: what can be said without any search.
 
 It keeps the same rules, reaches the same class and is as likely as was asked for, and its cost is the same function; so an
-answer can be compared with it number by number, and one that is proved to be the best can never be dearer.
+answer can be compared with it number by number, and one that is proved to be the best can never be costlier.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from likely.circuit import Circuit
-from likely.explain import Explainer, Explanation, Query
+from likely.explain import Explainer, Explanation
 from likely.predictor import Form
 from likely.problem import Plausibility, to_class
 from likely.schema.values import Numbers, Value
@@ -35,7 +35,12 @@ class Pool:
 
     @classmethod
     def of(cls, explainer: Explainer, X: pd.DataFrame) -> Pool:
-        """The rows of a table, seen by a fitted explainer."""
+        """The rows of a table, seen by a fitted explainer.
+
+        Args:
+            explainer: It has the schema, the model's form and the circuit.
+            X: The table, in the user's columns.
+        """
         rows = explainer.schema_.encode(X)
         places = np.flatnonzero(~np.isnan(rows).any(axis=1))
         rows, form, circuit = rows[places], explainer.form_, explainer.circuit_
@@ -56,34 +61,28 @@ class Nearest:
 
 
 def nearest_row(explanation: Explanation, pool: Pool) -> Nearest | None:
-    """The row of a table that answers the question of an explanation best; None if no row does."""
-    query = explanation.query
-    keeps = _fits(query, pool.rows) & query.schema.keeps(query.factual, pool.rows)
+    """The row of a table that answers the question of an explanation best; None if no row does.
+
+    Args:
+        explanation: Whose question is asked.
+        pool: The rows of the table, seen by the explainer that was asked.
+    """
+    query, form = explanation.query, pool.form
+    admitted = query.schema.admits(query.factual, pool.rows)
     costs = query.schema.prices(query.factual, pool.rows)
     best: Nearest | None = None
-    for label in pool.form.classes if query.target is None else (query.target,):
+    for label in form.classes if query.target is None else (query.target,):
         if label == query.label:
             continue
-        logs = pool.log_likelihoods - _log_given(query, pool.circuit, label)
-        least = dict(explanation.thresholds).get(label, -math.inf)
-        holds = keeps & to_class(pool.form, label, margin=explanation.margin).met(pool.scores) & (logs >= least)
-        if not holds.any():
+        lower = dict(explanation.thresholds).get(label, -math.inf)
+        plausibility = Plausibility(pool.circuit, lower, query.total_weight, query.given)
+        target = plausibility.target_of(form, form.classes.index(label))
+        logs = pool.log_likelihoods - plausibility.log_given(query.factual, target)
+        answers = admitted & to_class(form, label, margin=explanation.margin).met(pool.scores) & (logs >= lower)
+        if not answers.any():
             continue
-        objectives = costs - (query.total_weight * logs if query.total_weight else 0.0)
-        place = int(np.argmin(np.where(holds, objectives, np.inf)))
+        objectives = costs - plausibility.weight * logs if plausibility.weight else costs
+        place = int(np.argmin(np.where(answers, objectives, np.inf)))
         if best is None or objectives[place] < best.objective:
             best = Nearest(int(pool.places[place]), label, float(objectives[place]), float(costs[place]))
     return best
-
-
-def _fits(query: Query, rows: Numbers) -> NDArray[np.bool_]:
-    """Which rows lie in the domains of the features; the factual's own values always do."""
-    same = rows == query.factual
-    fits = np.column_stack([own.fits(rows[:, j]) for j, own in enumerate(query.schema.features)])
-    return np.asarray((fits | same).all(axis=1))
-
-
-def _log_given(query: Query, circuit: Circuit, label: Value) -> float:
-    """The log-likelihood of what the query's likelihoods are given; rows that keep the rules have it as the factual has."""
-    target = math.nan if circuit.target is None else circuit.target.number(label)
-    return float(Plausibility(circuit, given=query.given).log_given(query.factual, target))

@@ -1,56 +1,55 @@
-"""The engines behind one contract, `solve(problem, limits, starts=..., callback=...) -> Result`, in one table."""
+"""The engines behind one contract, `likely.problem.Solve`, in one table: another one is added to `ENGINES`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from typing import Any, Protocol, cast
 
 from likely.errors import ProblemError
-from likely.problem import Limits, Problem, Result
-from likely.schema.values import Numbers
+from likely.problem import Engine, Solve
 
 
-@dataclass(frozen=True)
-class Engine:
-    """Where an engine lives, and what it can do."""
+def _search(solver: str | None) -> Solve:
+    from likely.search import solve
 
-    #: The room that has its `solve`; imported when it is first asked for.
-    room: str
-    #: Whether several of its searches may run in threads of one process.
-    threads: bool
-    #: The solver that it drives if none is named; None if it drives none.
-    solver: str | None = None
+    return solve
 
 
-ENGINES = {"search": Engine("likely.search", threads=True), "mio": Engine("likely.mio", threads=False, solver="highs")}
+def _mio(solver: str | None) -> Solve:
+    from likely.mio import require_solver, solve
+
+    chosen = solver or ENGINES["mio"].solver
+    assert chosen is not None
+    require_solver(chosen)
+    return partial(solve, solver=chosen)
 
 
-class Solve(Protocol):
-    """What an engine can do."""
-
-    def __call__(
-        self, problem: Problem, limits: Limits | None = None, *, starts: Numbers | None = None, callback: Any = None
-    ) -> Result:
-        """The best rows of a problem."""
+#: name -> engine
+ENGINES = {
+    engine.name: engine
+    for engine in (Engine("search", _search, threads=True), Engine("mio", _mio, threads=False, solver="highs"))
+}
 
 
 def engine_of(name: str) -> Engine:
-    """An engine by its name."""
+    """An engine by its name.
+
+    Args:
+        name: One of `ENGINES`.
+    """
     if name not in ENGINES:
         raise ProblemError("An engine", f"be {' or '.join(map(repr, ENGINES))}", repr(name), "leave it out for 'search'")
     return ENGINES[name]
 
 
 def solve_of(engine: str, solver: str | None = None) -> Solve:
-    """The `solve` of an engine, with the solver that it shall drive; what is not installed is an error that names the extra."""
-    own = engine_of(engine)
-    if own.solver is None:
-        if solver is not None:
-            rule = f"be left out for engine={engine!r}, which drives none"
-            raise ProblemError("A solver", rule, repr(solver), "leave it out, or use engine='mio'")
-        return cast("Solve", import_module(own.room).solve)
-    room = import_module(own.room)
-    room.require_solver(solver or own.solver)
-    return cast("Solve", partial(room.solve, solver=solver or own.solver))
+    """The `solve` of an engine; what is not installed is an error that names the extra.
+
+    Args:
+        engine: One of `ENGINES`.
+        solver: The solver that it shall drive; None for its default.
+    """
+    chosen = engine_of(engine)
+    if chosen.solver is None and solver is not None:
+        rule = f"be left out for engine={engine!r}, which drives none"
+        raise ProblemError("A solver", rule, repr(solver), "leave it out, or use engine='mio'")
+    return chosen.load(solver)

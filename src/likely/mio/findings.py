@@ -35,8 +35,7 @@ class Findings:
     @property
     def counts(self) -> bool:
         """Whether likelihood matters to the question."""
-        own = self.problem.plausibility
-        return own is not None and (own.lower > -math.inf or own.weight > 0)
+        return self.problem.plausibility is not None and self.problem.plausibility.counts
 
     @property
     def seconds(self) -> float:

@@ -34,7 +34,6 @@ from likely.mio.reach import hold_within, reach_of
 from likely.mio.scores import Scores
 from likely.mio.target import Target, encode_target
 from likely.mio.tolerances import TOLERANCES, Tolerances
-from likely.mio.verify import target_of
 from likely.predictor import Form
 from likely.problem import Problem
 from likely.problem.domain import Partition, partitions
@@ -136,8 +135,8 @@ class Programme:
         assert self.likelihood is not None
         question, given = self.model.question, []
         classes: dict[int, list[Expression]] = {}
-        for a, chosen in enumerate(self.target.chosen):
-            number = target_of(problem, a)
+        for alternative, chosen in zip(problem.goal.alternatives, self.target.chosen, strict=True):
+            number = own.target_of(problem.form, alternative.class_index)
             if own.circuit.target is not None:
                 k = len(own.circuit.target.atoms) if math.isnan(number) else round(number)
                 classes.setdefault(k, []).append(chosen)
@@ -162,8 +161,9 @@ class Programme:
         for leave in self.leaves:
             leave.held.variable.set_value(int(leave.held.low <= row[leave.feature] <= leave.held.high))
         if self.likelihood is not None:
-            target = self.likelihood.circuit.target
-            number = target_of(self.problem, alternative)
+            target, plausibility = self.likelihood.circuit.target, self.problem.plausibility
+            assert plausibility is not None
+            number = plausibility.target_of(self.problem.form, self.problem.goal.alternatives[alternative].class_index)
             if target is not None:
                 for k, variable in self.model.target.items():
                     variable.set_value(int(k == (len(target.atoms) if math.isnan(number) else round(number))))

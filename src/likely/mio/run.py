@@ -16,7 +16,6 @@ from likely.mio.programme import Programme
 from likely.mio.solvers import Effort, Report, Solver
 from likely.mio.target import add_tangent
 from likely.mio.tolerances import CUT
-from likely.mio.verify import log_likelihoods, verified
 from likely.problem import Problem, Share, Solution
 from likely.problem.domain import Partition
 from likely.schema.values import Numbers
@@ -110,7 +109,7 @@ class Run:
             programme.exclude(row, self._around(row), None if self.valued else alternative)
 
     def _judged(self, row: Numbers) -> Solution | None:
-        return verified(self.search.problem, row[None])[0]
+        return self.search.problem.solutions(row[None])[0]
 
     def _cut_share(self, row: Numbers, alternative: int) -> bool:
         """Cut off a row whose softmax is too small, if that is what it lacks."""
@@ -193,7 +192,7 @@ def _alone(scale: Scale, part: Partition, value: float) -> Partition:
 def _unlikely(problem: Problem, row: Numbers) -> bool:
     """Whether a row is too unlikely by more than rounding, whatever its class."""
     assert problem.plausibility is not None
-    logs = [float(log_likelihoods(problem, row[None], a)[0]) for a in range(len(problem.goal.alternatives))]
+    logs = [float(problem.log_likelihoods(row[None], alternative)[0]) for alternative in problem.goal.alternatives]
     return max(logs) < problem.plausibility.lower
 
 

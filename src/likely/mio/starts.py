@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from likely.circuit.queries.sample import sample_rows
 from likely.circuit.queries.transform import conditional
 from likely.errors import CircuitError
-from likely.mio.verify import log_likelihoods, target_of, verified
-from likely.problem import Problem, Solution
+from likely.problem import Alternative, Problem, Solution
 from likely.problem.domain import Partition, partitions
 from likely.schema.grid import snap
 from likely.schema.rules import Clause
@@ -34,7 +33,7 @@ def best_start(problem: Problem, starts: Numbers | None) -> Solution | None:
     rows = candidates(problem, starts)
     cells = partitions(problem, problem.schema.compile(problem.factual))
     tried = [_values(own, float(factual)) for own, factual in zip(cells, problem.factual, strict=True)]
-    found = [own for own in verified(problem, rows) if own is not None]
+    found = [own for own in problem.solutions(rows) if own is not None]
     if not found:
         found = [own for own in (_mended(problem, row, tried) for row in _nearest(problem, rows)) if own is not None]
     found.sort(key=lambda own: own.objective)
@@ -93,7 +92,8 @@ def _likely(problem: Problem, kept: NDArray[np.bool_], rng: np.random.Generator)
     if problem.plausibility is None:
         return np.empty((0, len(features)))
     circuit = problem.plausibility.circuit
-    given = np.append(np.where(kept, problem.factual, np.nan), [] if circuit.target is None else target_of(problem, 0))
+    target = problem.plausibility.target_of(problem.form, problem.goal.alternatives[0].class_index)
+    given = np.append(np.where(kept, problem.factual, np.nan), [] if circuit.target is None else [target])
     parts = zip(circuit.variables, given, strict=True)
     evidence = {variable.name: variable.value(float(value)) for variable, value in parts if not np.isnan(value)}
     found = np.tile(given, (DRAWN, 1))
@@ -132,18 +132,18 @@ def _lacking(problem: Problem, rows: Numbers) -> Numbers:
     """How far each row is from the goal and from being likely, both at once, by its best alternative: inequality x row."""
     scores = problem.form.score(rows, threads=1)
     found = np.full((2, len(rows)), np.inf)
-    for a, alternative in enumerate(problem.goal.alternatives):
+    for alternative in problem.goal.alternatives:
         goal = np.clip(alternative.lower - scores @ alternative.coefficients.T, 0.0, FAR).sum(axis=1)
-        own = np.stack([goal, _unlikely(problem, rows, a)])
+        own = np.stack([goal, _unlikely(problem, rows, alternative)])
         better = own.sum(axis=0) < found.sum(axis=0)
         found[:, better] = own[:, better]
     return found
 
 
-def _unlikely(problem: Problem, rows: Numbers, alternative: int) -> Numbers:
+def _unlikely(problem: Problem, rows: Numbers, alternative: Alternative) -> Numbers:
     if problem.plausibility is None or problem.plausibility.lower == -np.inf:
         return np.zeros(len(rows))
-    return np.clip(problem.plausibility.lower - log_likelihoods(problem, rows, alternative), 0.0, FAR)
+    return np.clip(problem.plausibility.lower - problem.log_likelihoods(rows, alternative), 0.0, FAR)
 
 
 def _nearest(problem: Problem, rows: Numbers) -> Numbers:
@@ -170,8 +170,7 @@ def _mended(problem: Problem, row: Numbers, tried: list[Numbers]) -> Solution | 
             return None
         best, row = float(lacking.min()), rows[int(lacking.argmin())]
         if best == 0.0:
-            (found,) = verified(problem, row[None])
-            return found
+            return problem.solutions(row[None])[0]
 
 
 def _nearer(problem: Problem, start: Solution, tried: list[Numbers]) -> Solution:
@@ -180,7 +179,7 @@ def _nearer(problem: Problem, start: Solution, tried: list[Numbers]) -> Solution
     while True:
         rows = _changed(best.row, tried)
         cheaper = rows[problem.schema.prices(problem.factual, rows) < best.cost]
-        better = [own for own in verified(problem, cheaper) if own is not None and own.objective < best.objective]
+        better = [own for own in problem.solutions(cheaper) if own is not None and own.objective < best.objective]
         if not better:
             return best
         best = min(better, key=lambda own: own.objective)

@@ -34,5 +34,3 @@ CUT = 1e-6
 EASED = 1e-9
 #: Smaller coefficients are 0, and scaled numbers this near to an end are the end: solvers drop them.
 SMALLEST = 1e-9
-#: Two computations of one log-likelihood may differ by this much, relative to its size.
-ROUNDING = 1e-9

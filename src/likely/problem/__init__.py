@@ -1,8 +1,8 @@
 """What is asked of an engine and what it answers: the contract of `likely.search` and `likely.mio`."""
 
 from likely.problem.conflict import Conflict, Reason, likeliest, why
+from likely.problem.engine import Callback, Engine, Solve
 from likely.problem.goal import (
-    SCORE_MARGIN,
     Alternative,
     Goal,
     Share,
@@ -12,14 +12,18 @@ from likely.problem.goal import (
     probability,
     to_class,
 )
-from likely.problem.problem import Limits, Plausibility, Problem
+from likely.problem.plausibility import Plausibility
+from likely.problem.problem import Limits, Problem
 from likely.problem.result import Bounds, Progress, Result, Solution, Statistics, Status
+from likely.problem.tolerances import SCORE_MARGIN
 
 __all__ = [
     "SCORE_MARGIN",
     "Alternative",
     "Bounds",
+    "Callback",
     "Conflict",
+    "Engine",
     "Goal",
     "Limits",
     "Plausibility",
@@ -29,6 +33,7 @@ __all__ = [
     "Result",
     "Share",
     "Solution",
+    "Solve",
     "Statistics",
     "Status",
     "between",

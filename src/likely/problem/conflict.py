@@ -2,25 +2,29 @@
 
 A *conflict* is a set of the problem's demands (constraints of the schema, the threshold of likelihood) that, with the goal
 and the features' domains, no row can meet; the smallest one is the explanation that people can act on. It is found by
-implicit hitting sets: whatever set of demands can be met, some demand outside a largest such set must be in every
-conflict; the smallest set that has one demand of each of these groups is either the smallest conflict, or can be met and
-gives a new group.
+implicit hitting sets (Ignatiev et al., "Smallest MUS extraction with minimal hitting set dualization", CP 2015): whatever set
+of demands can be met, some demand outside a largest such set must be in every conflict; the smallest set that has one demand
+of each of these groups (correction sets) is either the smallest conflict, or can be met and gives a new group.
+
+Any engine will do: `solve` is one of `likely.search` or `likely.mio`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from likely.errors import ProblemError
-from likely.problem.problem import Limits, Plausibility, Problem
-from likely.problem.result import Result
+from likely.problem.engine import Solve
+from likely.problem.plausibility import Plausibility
+from likely.problem.problem import Limits, Problem
 from likely.schema import Constraint
-from likely.schema.costs import MixedCost, MoveCost, SwitchCost
+from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
 
-Solve = Callable[[Problem, Limits], Result]
+#: A gap that every answer is within: the first one ends the search.
+_ANY_GAP = 1e300
 
 
 @dataclass(frozen=True)
@@ -58,22 +62,27 @@ class Conflict:
 
 
 def why(problem: Problem, solve: Solve, limits: Limits | None = None) -> Conflict:
-    """The smallest conflict of a problem without an answer; refuses a problem that has one, or is not decided in time."""
+    """The smallest conflict of a problem without an answer; refuses a problem that has one, or is not decided in time.
+
+    Args:
+        problem: One without an answer.
+        solve: The engine to ask.
+        limits: How hard to try, for each question to the engine.
+    """
     limits = limits or Limits()
     count = len(problem.schema.constraints) + _thresholds(problem)
     everything = frozenset(range(count))
     if _possible(problem, everything, limits, solve):
         raise ProblemError("A problem to explain", "have no answer", "one that has", "use solve")
-    smallest = everything
-    groups: list[frozenset[int]] = []
+    correction_sets: list[frozenset[int]] = []
     while True:
-        candidate = _smallest_hitting(groups, count)
+        candidate = _smallest_hitting_set(correction_sets, count)
         possible = _possible(problem, candidate, limits, solve)
         if possible is None:
-            return Conflict(_reasons(problem, smallest, limits, solve), smallest=False)
+            return Conflict(_reasons(problem, everything, limits, solve), smallest=False)
         if not possible:
             return Conflict(_reasons(problem, candidate, limits, solve), smallest=True)
-        groups.append(everything - _grown(problem, candidate, everything, limits, solve))
+        correction_sets.append(everything - _grown(problem, candidate, everything, limits, solve))
 
 
 def _thresholds(problem: Problem) -> int:
@@ -81,17 +90,22 @@ def _thresholds(problem: Problem) -> int:
 
 
 def kept(problem: Problem, demands: Iterable[int]) -> Problem:
-    """The problem with only these demands; the threshold is the one after the constraints."""
+    """The problem with only some of its demands.
+
+    Args:
+        problem: The problem with all of them.
+        demands: Places of constraints in the schema; the threshold of likelihood is the one after the last.
+    """
     wanted = set(demands)
-    constraints = tuple(own for i, own in enumerate(problem.schema.constraints) if i in wanted)
+    constraints = tuple(constraint for i, constraint in enumerate(problem.schema.constraints) if i in wanted)
     plausibility = problem.plausibility if len(problem.schema.constraints) in wanted else None
     return replace(problem, schema=replace(problem.schema, constraints=constraints), plausibility=plausibility)
 
 
 def _possible(problem: Problem, demands: Iterable[int], limits: Limits, solve: Solve) -> bool | None:
     """Whether some row meets these demands; None if the limits came first. The first row found is enough."""
-    loose = replace(limits, solutions=1, absolute_gap=1e300)
-    status = solve(kept(problem, demands), loose).status
+    any_gap = replace(limits, solutions=1, absolute_gap=_ANY_GAP)
+    status = solve(kept(problem, demands), any_gap).status
     return {"infeasible": False, "unknown": None}.get(status, True)
 
 
@@ -103,42 +117,48 @@ def _grown(problem: Problem, demands: frozenset[int], everything: frozenset[int]
     return demands
 
 
-def _smallest_hitting(groups: list[frozenset[int]], count: int) -> frozenset[int]:
-    """The smallest set with a member of every group."""
+def _smallest_hitting_set(sets: list[frozenset[int]], count: int) -> frozenset[int]:
+    """The smallest set with a member of every one of these."""
     for size in range(count + 1):
         for chosen in combinations(range(count), size):
-            if all(group.intersection(chosen) for group in groups):
+            if all(members.intersection(chosen) for members in sets):
                 return frozenset(chosen)
     raise ProblemError("A conflict", "exist", "demands that can all be met", "use solve")
 
 
 def _reasons(problem: Problem, demands: frozenset[int], limits: Limits, solve: Solve) -> tuple[Reason, ...]:
     everything = frozenset(range(len(problem.schema.constraints) + _thresholds(problem)))
-    found = []
+    reasons = []
     for demand in sorted(demands):
         result = solve(kept(problem, everything - {demand}), limits)
         without = result.solutions[0].objective if result.solutions else None
         if demand < len(problem.schema.constraints):
             constraint = problem.schema.constraints[demand]
-            found.append(Reason(str(constraint), constraint, without))
+            reasons.append(Reason(str(constraint), constraint, without))
         else:
             assert problem.plausibility is not None
             text = f"a log-likelihood of at least {problem.plausibility.lower:.2f} is asked for"
-            found.append(Reason(text, None, without, likeliest(problem, solve, limits)))
-    return tuple(found)
+            reasons.append(Reason(text, None, without, likeliest(problem, solve, limits)))
+    return tuple(reasons)
 
 
 def likeliest(problem: Problem, solve: Solve, limits: Limits | None = None) -> float | None:
-    """The greatest log-likelihood of a row that reaches the goal and keeps the rules, whatever it costs."""
+    """The greatest log-likelihood of a row that reaches the goal and keeps the rules, whatever it costs; None if there is none.
+
+    Args:
+        problem: One that has a circuit; its threshold and costs do not count.
+        solve: The engine to ask.
+        limits: How hard to try.
+    """
     if problem.plausibility is None:
         raise ProblemError("A problem", "have a circuit to ask for likelihoods", "none", "give plausibility=")
-    free = replace(problem.schema, costs=tuple(_free(own) for own in problem.schema.costs))
-    loose: Plausibility = replace(problem.plausibility, lower=-math.inf, weight=1.0)
-    result = solve(replace(problem, schema=free, plausibility=loose), limits or Limits())
+    free = replace(problem.schema, costs=tuple(_free(cost) for cost in problem.schema.costs))
+    likelihood_alone: Plausibility = replace(problem.plausibility, lower=-math.inf, weight=1.0)
+    result = solve(replace(problem, schema=free, plausibility=likelihood_alone), limits or Limits())
     return result.solutions[0].log_likelihood if result.solutions else None
 
 
-def _free(cost: object) -> MoveCost | SwitchCost | MixedCost:
+def _free(cost: Cost) -> MoveCost | SwitchCost | MixedCost:
     """The price list with all prices 0."""
     if isinstance(cost, MixedCost):
         return MixedCost(MoveCost(0.0, 0.0), (0.0,) * len(cost.weights), cost.anchor)

@@ -12,10 +12,8 @@ from scipy.special import log_softmax, logit, xlogy
 
 from likely.errors import ProblemError
 from likely.predictor import Form
+from likely.problem.tolerances import SCORE_MARGIN
 from likely.schema.values import Numbers, plain
-
-#: By how much a score must be on the other side, unless said otherwise: the paper's tau.
-SCORE_MARGIN = 1e-4
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,16 @@ class Share:
         low, high = (math.log(end) if end > 0 else -math.inf for end in (self.low, self.high))
         return low, high
 
-    def met(self, scores: Numbers) -> NDArray[np.bool_]:
-        """Which rows of scores fulfil it."""
+    def met(self, scores: Numbers, slack: float = 0.0) -> NDArray[np.bool_]:
+        """Which rows of scores fulfil it.
+
+        Args:
+            scores: Row x output.
+            slack: By how much the logarithm of the share may lie outside.
+        """
         low, high = self.log_ends
-        found = log_softmax(self.scale * scores, axis=1)[:, self.output]
-        return np.asarray((low <= found) & (found <= high))
+        log_share = log_softmax(self.scale * scores, axis=1)[:, self.output]
+        return np.asarray((low - slack <= log_share) & (log_share <= high + slack))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +55,15 @@ class Alternative:
     class_index: int | None = None
     share: Share | None = None
 
-    def met(self, scores: Numbers) -> NDArray[np.bool_]:
-        """Which rows of scores fulfil it."""
-        linear = (scores @ self.coefficients.T >= self.lower).all(axis=1)
-        return np.asarray(linear if self.share is None else linear & self.share.met(scores))
+    def met(self, scores: Numbers, slack: float = 0.0) -> NDArray[np.bool_]:
+        """Which rows of scores fulfil it.
+
+        Args:
+            scores: Row x output.
+            slack: By how much each inequality may be missed.
+        """
+        linear = (scores @ self.coefficients.T >= self.lower - slack).all(axis=1)
+        return np.asarray(linear if self.share is None else linear & self.share.met(scores, slack))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,64 +73,87 @@ class Goal:
     alternatives: tuple[Alternative, ...]
     sentence: str
 
-    def met(self, scores: Numbers) -> NDArray[np.bool_]:
-        """Which rows of scores reach the goal."""
-        return np.asarray(np.any([own.met(scores) for own in self.alternatives], axis=0))
+    def met(self, scores: Numbers, slack: float = 0.0) -> NDArray[np.bool_]:
+        """Which rows of scores reach the goal.
+
+        Args:
+            scores: Row x output.
+            slack: By how much each inequality of an alternative may be missed.
+        """
+        return np.asarray(np.any([alternative.met(scores, slack) for alternative in self.alternatives], axis=0))
 
 
 def to_class(form: Form, label: Any, *, margin: float = SCORE_MARGIN) -> Goal:
-    """The model decides for this class, by a margin of score over every other."""
-    number = _number_of(form, label)
-    return Goal((_class(form, number, margin),), f"the class is {form.classes[number]!r}")
+    """The model decides for this class.
+
+    Args:
+        form: The classifier.
+        label: The class, as the classifier names it.
+        margin: By how much its score must be above every other.
+    """
+    index = _class_index(form, label)
+    return Goal((_class(form, index, margin),), f"the class is {form.classes[index]!r}")
 
 
 def not_class(form: Form, label: Any, *, margin: float = SCORE_MARGIN) -> Goal:
-    """The model decides for any class but this one."""
-    number = _number_of(form, label)
-    others = tuple(_class(form, k, margin) for k in range(len(form.classes)) if k != number)
-    return Goal(others, f"the class is not {form.classes[number]!r}")
+    """The model decides for any class but this one.
+
+    Args:
+        form: The classifier.
+        label: The class to leave, as the classifier names it.
+        margin: By how much the score of another class must be above all others.
+    """
+    index = _class_index(form, label)
+    others = tuple(_class(form, k, margin) for k in range(len(form.classes)) if k != index)
+    return Goal(others, f"the class is not {form.classes[index]!r}")
 
 
-def _number_of(form: Form, label: Any) -> int:
+def _class_index(form: Form, label: Any) -> int:
     value = plain(label)
     if value not in form.classes:
-        known = ", ".join(repr(own) for own in form.classes) or "none: it is a regressor"
+        known = ", ".join(repr(known) for known in form.classes) or "none: it is a regressor"
         raise ProblemError("The class to reach", "be one of the model's", repr(value), f"it has {known}")
     return form.classes.index(value)
 
 
-def _class(form: Form, number: int, margin: float) -> Alternative:
+def _class(form: Form, index: int, margin: float) -> Alternative:
     if not form.link.one_score_per_class:
-        sign = 1.0 if number == 1 else -1.0
-        return Alternative(np.array([[sign]]), np.array([margin]), number)
+        sign = 1.0 if index == 1 else -1.0
+        return Alternative(np.array([[sign]]), np.array([margin]), index)
     count = len(form.classes)
     rows = np.zeros((count, count))
-    rows[:, number] = 1.0
+    rows[:, index] = 1.0
     rows -= np.eye(count)
-    others = np.arange(count) != number
-    return Alternative(rows[others], np.full(count - 1, margin), number)
+    others = np.arange(count) != index
+    return Alternative(rows[others], np.full(count - 1, margin), index)
 
 
 def between(form: Form, low: float = -math.inf, high: float = math.inf, *, output: int = 0, margin: float = 0.0) -> Goal:
-    """One score (for a regressor, the prediction before its link) lies between two numbers."""
+    """One score (for a regressor, the prediction before its link) lies between two numbers.
+
+    Args:
+        form: What the model computes.
+        low: The lower end; infinite if there is none.
+        high: The upper end; infinite if there is none.
+        output: Which score.
+        margin: How far from either end it must keep.
+    """
     if not 0 <= output < form.outputs:
         raise ProblemError("The output of a goal", f"be below {form.outputs}", output, "leave it out")
     if not low <= high or (math.isinf(low) and math.isinf(high)):
         raise ProblemError("A goal", "have low <= high, one of them finite", (low, high), "give a bound")
-    own = np.zeros(form.outputs)
-    own[output] = 1.0
-    rows, least = [], []
-    if low > -math.inf:
-        rows.append(own)
-        least.append(low + margin)
-    if high < math.inf:
-        rows.append(-own)
-        least.append(-high + margin)
-    return Goal((Alternative(np.array(rows), np.array(least)),), f"score {output} lies between {low:g} and {high:g}")
+    sentence = f"score {output} lies between {low:g} and {high:g}"
+    return Goal((_within(np.eye(form.outputs)[output], low + margin, high - margin),), sentence)
 
 
 def prediction(form: Form, low: float = -math.inf, high: float = math.inf) -> Goal:
-    """A regressor's prediction lies between two numbers."""
+    """A regressor's prediction lies between two numbers.
+
+    Args:
+        form: The regressor.
+        low: The lower end; infinite if there is none.
+        high: The upper end; infinite if there is none.
+    """
     if form.link.classifies:
         raise ProblemError("A goal for a prediction", "be asked of a regressor", f"classes {list(form.classes)}", "use to_class")
     ends = low, high
@@ -134,29 +165,35 @@ def prediction(form: Form, low: float = -math.inf, high: float = math.inf) -> Go
 
 
 def probability(form: Form, label: Any, low: float = 0.0, high: float = 1.0) -> Goal:
-    """The model's probability of a class lies between two numbers."""
-    number = _number_of(form, label)
+    """The model's probability of a class lies between two numbers.
+
+    Args:
+        form: A classifier that has probabilities.
+        label: The class, as the classifier names it.
+        low: The least probability.
+        high: The greatest probability.
+    """
+    index = _class_index(form, label)
     if not (0 <= low <= high <= 1 and (low, high) != (0, 1)):
         raise ProblemError("A probability to reach", "have 0 <= low <= high <= 1, not all of it", (low, high), "give a bound")
-    sentence = f"the probability of {form.classes[number]!r} lies between {low:g} and {high:g}"
-    return Goal(_probability(form, number, low, high), sentence)
+    sentence = f"the probability of {form.classes[index]!r} lies between {low:g} and {high:g}"
+    return Goal(_probability(form, index, low, high), sentence)
 
 
-def _probability(form: Form, number: int, low: float, high: float) -> tuple[Alternative, ...]:
+def _probability(form: Form, index: int, low: float, high: float) -> tuple[Alternative, ...]:
     kind, count = form.link.kind, len(form.classes)
-    reached = number if low > 0.5 else 1 - number if count == 2 and high < 0.5 else None
+    reached = index if low > 0.5 else 1 - index if count == 2 and high < 0.5 else None
     if kind == "shares":
-        own = np.eye(count)[number]
-        return (_within(own, low, high, reached),)
+        return (_within(np.eye(count)[index], low, high, reached),)
     if count == 2 and kind in ("logistic", "huber", "softmax"):
-        sign = 1.0 if number == 1 else -1.0
-        own = np.array([-sign, sign]) if kind == "softmax" else np.array([sign])
+        sign = 1.0 if index == 1 else -1.0
+        coefficients = np.array([-sign, sign]) if kind == "softmax" else np.array([sign])
         ends = (2 * low - 1, 2 * high - 1) if kind == "huber" else logit(_doubles(low, high)) / form.link.scale
-        return (_within(own, ends[0] if low > 0 else -math.inf, ends[1] if high < 1 else math.inf, reached),)
+        return (_within(coefficients, ends[0] if low > 0 else -math.inf, ends[1] if high < 1 else math.inf, reached),)
     if kind != "softmax":
         hint = "use to_class, or between for a score"
         raise ProblemError("A probability to reach", "be a softmax, a logistic function or a share", f"link {kind!r}", hint)
-    return _softmax(Share(number, form.link.scale, low, high), count, reached)
+    return _softmax(Share(index, form.link.scale, low, high), count, reached)
 
 
 def _doubles(low: float, high: float) -> tuple[float, float]:
@@ -164,10 +201,10 @@ def _doubles(low: float, high: float) -> tuple[float, float]:
     return min(low, 1 - 2**-53), max(high, 5e-324)
 
 
-def _within(own: Numbers, low: float, high: float, number: int | None) -> Alternative:
-    """low <= own @ scores <= high."""
-    sides = [(sign * own, sign * end) for sign, end in ((1.0, low), (-1.0, high)) if math.isfinite(end)]
-    return Alternative(np.array([side for side, _ in sides]), np.array([end for _, end in sides]), number)
+def _within(coefficients: Numbers, low: float, high: float, class_index: int | None = None) -> Alternative:
+    """low <= coefficients @ scores <= high."""
+    sides = [(sign * coefficients, sign * end) for sign, end in ((1.0, low), (-1.0, high)) if math.isfinite(end)]
+    return Alternative(np.array([side for side, _ in sides]), np.array([end for _, end in sides]), class_index)
 
 
 def _softmax(share: Share, count: int, reached: int | None) -> tuple[Alternative, ...]:
@@ -180,16 +217,16 @@ def _softmax(share: Share, count: int, reached: int | None) -> tuple[Alternative
     c, (low, high) = share.output, _doubles(share.low, share.high)
     unit = np.eye(count)
     others = [k for k in range(count) if k != c]
-    rows, least = [], []
+    rows, lower = [], []
     if low > 0:
         rows += [unit[c] - unit[k] for k in others]
-        least += [float(logit(low))] * len(others)
+        lower += [float(logit(low))] * len(others)
         weights = np.where(unit[c] > 0, low, (1 - low) / len(others))
         rows.append(unit[c] - weights)
-        least.append(math.log(low) - float(xlogy(weights, weights).sum()))
+        lower.append(math.log(low) - float(xlogy(weights, weights).sum()))
     if high == 1:
-        return (Alternative(np.array(rows), np.array(least) / share.scale, reached, share),)
+        return (Alternative(np.array(rows), np.array(lower) / share.scale, reached, share),)
     far = math.log1p(-high) - math.log(high) - math.log(len(others))
     return tuple(
-        Alternative(np.array([*rows, unit[k] - unit[c]]), np.array([*least, far]) / share.scale, reached, share) for k in others
+        Alternative(np.array([*rows, unit[k] - unit[c]]), np.array([*lower, far]) / share.scale, reached, share) for k in others
     )

@@ -1,4 +1,4 @@
-"""`Problem`: one question to an engine, as plain data; `Limits`: how hard to try."""
+"""`Problem`: one question to an engine, as plain data, and what it means; `Limits`: how hard to try."""
 
 from __future__ import annotations
 
@@ -6,56 +6,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from likely.circuit import Circuit, log_likelihood
 from likely.errors import ProblemError
 from likely.predictor import Form
-from likely.problem.goal import Goal
+from likely.problem.goal import Alternative, Goal
+from likely.problem.plausibility import Plausibility
+from likely.problem.result import Solution
+from likely.problem.tolerances import ABSOLUTE_GAP
 from likely.schema import Schema
-from likely.schema.values import Name, Numbers
-
-
-@dataclass(frozen=True, eq=False)
-class Plausibility:
-    """How likely an answer must be: log p >= `lower`, and - `weight` * log p in the objective.
-
-    p is the circuit's density of the row together with its new class, where the circuit has one. It is conditional on
-    what is `given`, by name: features that may not change, as the factual has them (if one may, p is the row's density over
-    the density of what is given); the circuit's target, as the answer has it. With `approximate`, sums of the circuit are
-    maxima, as in the paper's programme.
-    """
-
-    circuit: Circuit
-    lower: float = -math.inf
-    weight: float = 0.0
-    given: tuple[Name, ...] = ()
-    approximate: bool = False
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.lower) or not 0 <= self.weight < math.inf:
-            raise ProblemError(
-                "Plausibility", "have a threshold and a weight of at least 0", (self.lower, self.weight), "give finite numbers"
-            )
-        object.__setattr__(self, "given", tuple(self.given))
-        known = [own.name for own in (*self.circuit.features, *([self.circuit.target] if self.circuit.target else []))]
-        for name in self.given:
-            if name not in known:
-                rule = "be a feature or the target of the circuit"
-                raise ProblemError("What likelihood is given", rule, repr(name), f"it has {known}")
-
-    def log_given(self, factual: Numbers, target: float = math.nan) -> float:
-        """log p of what is given, of a factual and the class of an answer (NaN: any).
-
-        If that is impossible, it is infinite, so that no row is likely then.
-        """
-        circuit = self.circuit
-        if not self.given:
-            return 0.0
-        row = [v if f.name in self.given else math.nan for f, v in zip(circuit.features, factual, strict=True)]
-        if circuit.target is not None:
-            row.append(target if circuit.target.name in self.given else math.nan)
-        found = float(log_likelihood(circuit, np.array([row]))[0])
-        return found if found > -math.inf else math.inf
+from likely.schema.values import Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +42,69 @@ class Problem:
                     "use schema.widened(factual)", feature=feature.name,
                 )  # fmt: skip
 
+    # -- what it means ------------------------------------------------------------------------------------------------
+
+    def log_likelihoods(self, rows: Numbers, alternative: Alternative) -> Numbers:
+        """log p of each row with the class of an alternative, given what is given; 0 if nobody asks how likely a row is.
+
+        Args:
+            rows: Complete rows, as doubles.
+            alternative: One of the goal's.
+        """
+        if self.plausibility is None:
+            return np.zeros(len(rows))
+        target = self.plausibility.target_of(self.form, alternative.class_index)
+        return self.plausibility.log_likelihoods(rows, self.factual, target)
+
+    def objectives(self, rows: Numbers, alternative: Alternative) -> Numbers:
+        """What is minimised, at each row: cost - weight * log p.
+
+        Args:
+            rows: Complete rows, as doubles.
+            alternative: The one of the goal's whose class they are to have.
+        """
+        costs = self.schema.prices(self.factual, rows)
+        if self.plausibility is None or not self.plausibility.weight:
+            return costs
+        return costs - self.plausibility.weight * self.log_likelihoods(rows, alternative)
+
+    def admits(self, rows: Numbers, *, slack: float = 0.0) -> NDArray[np.bool_]:
+        """Which rows answer the problem: they lie in the domains, keep the rules, reach the goal and are likely enough.
+
+        Args:
+            rows: Rows, as doubles.
+            slack: By how much scores and log-likelihoods may miss what they must reach.
+        """
+        return np.array([solution is not None for solution in self.solutions(rows, slack=slack)], dtype=np.bool_)
+
+    def solutions(self, rows: Numbers, *, slack: float = 0.0) -> list[Solution | None]:
+        """Each row as an answer, with the alternative for which its objective is least; None for a row that is none.
+
+        Judged by the schema, the form and the circuit themselves, without any engine.
+
+        Args:
+            rows: Rows, as doubles.
+            slack: By how much scores and log-likelihoods may miss what they must reach.
+        """
+        answers: list[Solution | None] = [None] * len(rows)
+        places = np.flatnonzero(self.schema.admits(self.factual, rows))
+        if not len(places):
+            return answers
+        rows = rows[places]
+        scores, costs = self.form.score(rows, threads=1), self.schema.prices(self.factual, rows)
+        for alternative in self.goal.alternatives:
+            reached = alternative.met(scores, slack)
+            logs, objectives = self.log_likelihoods(rows, alternative), costs
+            if self.plausibility is not None:
+                reached &= self.plausibility.likely_enough(logs, slack)
+                objectives = costs - self.plausibility.weight * logs if self.plausibility.weight else costs
+            for i in np.flatnonzero(reached & (objectives < math.inf)):  # where likelihood counts, no answer is impossible
+                best = answers[places[i]]
+                if best is None or objectives[i] < best.objective:
+                    numbers = float(objectives[i]), float(costs[i]), float(logs[i])
+                    answers[places[i]] = Solution(rows[i].copy(), *numbers, alternative.class_index)
+        return answers
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -89,13 +112,13 @@ class Limits:
 
     With `solutions` > 1 the answers differ in at least one value (of a real feature: in the cell of the circuit, the trees
     and the rules that it lies in); with `other_features` each changes another set of features (an explainer
-    asks for more: none changes all that a better one changes). None is dearer than the best
+    asks for more: none changes all that a better one changes). None is costlier than the best
     by more than the share `pool_gap` of it (the paper's rho).
     """
 
     seconds: float = 60.0
     nodes: int = 10_000_000
-    absolute_gap: float = 1e-6
+    absolute_gap: float = ABSOLUTE_GAP
     relative_gap: float = 0.0
     solutions: int = 1
     other_features: bool = False

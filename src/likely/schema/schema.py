@@ -219,6 +219,18 @@ class Schema:
         """Which rows of an array keep every constraint for this factual."""
         return all_satisfied(self.compile(factual), rows)
 
+    def admits(self, factual: Numbers, rows: Numbers) -> NDArray[np.bool_]:
+        """Which rows a counterfactual may be: values of the features, or the factual's own, that keep every constraint.
+
+        Args:
+            factual: The row to start from, as doubles; NaN where a value is unknown.
+            rows: Rows, as doubles; one with an unknown value is none.
+        """
+        admitted = self.keeps(factual, rows)
+        for j, feature in enumerate(self.features):
+            admitted &= feature.fits(rows[:, j]) | (rows[:, j] == factual[j])
+        return admitted
+
     def violations(self, factual: Any, row: Any) -> tuple[Constraint, ...]:
         """The constraints that a row breaks for a factual (both as the user writes rows)."""
         return tuple(constraint for constraint in self.constraints if not constraint.holds(factual, row, self))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +10,7 @@ from likely._core import SearchProblem
 from likely._core import Share as CoreShare
 from likely.errors import ProblemError
 from likely.predictor import Column, Form, LinearModel, ReluNetwork, TreeEnsemble
-from likely.problem import Plausibility, Problem
+from likely.problem import Problem
 from likely.problem.domain import partitions
 from likely.schema import Feature
 from likely.schema.rules import AtMost, Clause, Rule
@@ -51,15 +50,9 @@ def _add_plausibility(core: SearchProblem, problem: Problem) -> None:
     asked = problem.plausibility
     if asked is None:
         return
-    targets = [_target(asked, problem.form, alternative.class_index) for alternative in problem.goal.alternatives]
+    targets = [asked.target_of(problem.form, alternative.class_index) for alternative in problem.goal.alternatives]
     given = [asked.log_given(problem.factual, target) for target in targets]
     core.set_circuit(asked.circuit.core, np.array(targets), np.array(given), asked.approximate, asked.lower, asked.weight)
-
-
-def _target(plausibility: Plausibility, form: Form, class_index: int | None) -> float:
-    """The class with which a row is scored, as the circuit knows it; NaN for any."""
-    target = plausibility.circuit.target
-    return math.nan if target is None or class_index is None else target.number(form.classes[class_index])
 
 
 def _add_form(core: SearchProblem, form: Form, features: Sequence[Feature]) -> None:
