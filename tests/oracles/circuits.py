@@ -139,13 +139,13 @@ def codes_inside(feature: Feature) -> list[float]:
 
 
 def room_of(feature: Feature, v: float) -> Fraction:
-    """The room of one value."""
+    """The measure of one value."""
     step = step_of(feature)
     return Fraction(1) if v < -FARTHEST or step is None else Fraction(step)
 
 
 def width_of(feature: Feature, low: float, high: float) -> Fraction:
-    """The room of the numbers of a feature in low <= v < high, bounds aside; ends are multiples of the step, if there is one."""
+    """The measure of the numbers of a feature in low <= v < high, bounds aside; ends are multiples of the step, if any."""
     step = step_of(feature)
     if step is None:
         return Fraction(high) - Fraction(low)
@@ -162,7 +162,7 @@ def product_space(circuit: Circuit) -> list[tuple[float, ...]]:
 
 
 def room_of_row(circuit: Circuit, row: Row) -> Fraction:
-    """The room of one row of a circuit whose variables have finitely many values."""
+    """The measure of one row of a circuit whose variables have finitely many values."""
     return math.prod((room_of(variable, v) for variable, v in zip(circuit.variables, row, strict=True)), start=Fraction(1))
 
 

@@ -170,7 +170,7 @@ def circuits(
     grown.grow(frozenset(range(len(variables))), draw(st.integers(0, depth)))
     with_target = draw(st.booleans())
     floor = draw(st.sampled_from(floors))
-    if any(isinstance(node, Leaf) and node.peaked is not None for node in grown.nodes):
+    if any(isinstance(node, Leaf) and node.parametric is not None for node in grown.nodes):
         floor = max(floor, 1e-300)  # below, a double has fewer digits, and no two computations agree
     return Circuit(
         tuple(variables[:-1]) if with_target else tuple(variables),
@@ -250,7 +250,7 @@ def circuits_over(
     grown = _Grown(draw, variables, leaf)
     grown.grow(frozenset(range(len(variables))), draw(st.integers(0, depth)))
     floor = draw(st.sampled_from(FLOORS))
-    if any(isinstance(node, Leaf) and node.peaked is not None for node in grown.nodes):
+    if any(isinstance(node, Leaf) and node.parametric is not None for node in grown.nodes):
         floor = max(floor, 1e-300)
     return Circuit(tuple(observed), tuple(grown.nodes), target, floor)
 

@@ -1,10 +1,27 @@
-"""How likely a row is: sum-product networks (probabilistic circuits) over tables, exact and fast."""
+"""How likely a row is: sum-product networks (probabilistic circuits) over tables, exact and fast.
+
+A sum-product network (Poon and Domingos 2011) is an arithmetic circuit over univariate densities (Darwiche 2003). It is
+smooth and decomposable, so likelihoods, marginals, conditionals and moments take one sweep each.
+
+    model      what a circuit is
+    queries    what it can be asked
+    learning   how it is learned from a table
+    readers    circuits that others made
+
+Arrows point one way: learning -> queries -> model <- readers.
+
+References:
+    H. Poon and P. Domingos, Sum-product networks: a new deep architecture, UAI 2011.
+    A. Darwiche, A differential approach to inference in Bayesian networks, Journal of the ACM 50(3), 2003.
+    R. Gens and P. Domingos, Learning the structure of sum-product networks, ICML 2013.
+"""
 
 from likely.circuit.learning.learn import Learned, learn
 from likely.circuit.learning.refine import refine
 from likely.circuit.model.check import Report
-from likely.circuit.model.circuit import FLOOR, Circuit
+from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.nodes import Bernoulli, Categories, Coded, Histogram, Leaf, Node, Parametric, Product, Sum
+from likely.circuit.model.tolerances import FLOOR
 from likely.circuit.queries.evaluate import (
     Derivatives,
     LogLikelihoodBounds,

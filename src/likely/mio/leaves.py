@@ -108,7 +108,7 @@ def _feature_leaves(circuit: Circuit, j: int, part: FeatureInputs, side: Side) -
 def _starts(own: CircuitCells, part: FeatureInputs) -> Numbers:
     """The circuit's breaks, and more of them where a leaf is no histogram."""
     assert part.scale is not None
-    if all(peaked is None for peaked in own.peaked):
+    if all(parametric is None for parametric in own.parametric):
         return own.breaks
     scale = part.scale
     if scale.grid and scale.length <= VALUES:
@@ -123,7 +123,7 @@ def _table(own: CircuitCells, low: Numbers, high: Numbers, floor: float, side: S
     found = own.densities[:, own.cell(low)]
     with np.errstate(divide="ignore"):
         logs = np.log(np.maximum(found, floor))
-    if any(peaked is not None for peaked in own.peaked):
+    if any(parametric is not None for parametric in own.parametric):
         for c, ends in enumerate(zip(low, high, strict=True)):
             if ends[0] == ends[1]:
                 logs[:, c] = own.log_densities(np.array([ends[0]]), floor)[:, 0]

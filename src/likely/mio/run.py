@@ -176,7 +176,7 @@ class Run:
     def _too_unlikely(self, row: Numbers) -> bool:
         """Whether every row in the same cells is too unlikely, as this one is."""
         own = self.search.problem.plausibility
-        if own is None or any(isinstance(node, Leaf) and node.peaked is not None for node in own.circuit.nodes):
+        if own is None or any(isinstance(node, Leaf) and node.parametric is not None for node in own.circuit.nodes):
             return False
         return _unlikely(self.search.problem, row)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.circuit import Circuit, log_likelihood
-from likely.circuit.model.measure import room
+from likely.circuit.model.measure import measure
 from likely.schema import Feature
 from likely.schema.grid import snap, steps_below
 from likely.schema.values import LARGEST, Name, Numbers, code_number, holds_dates, is_code
@@ -73,7 +73,7 @@ def axis_of(circuit: Circuit, name: Name, shown: Iterable[float] = ()) -> Axis:
         return Axis(feature, np.arange(count + 1.0) - 0.5, values, np.ones(count), ticks)
     wanted = np.array([number for number in shown if np.isfinite(number)], dtype=np.float64)
     edges, values = _numbers(circuit, feature, *_span(circuit, feature, wanted[~is_code(wanted)]))
-    size = room(feature, edges[:-1], edges[1:])
+    size = measure(feature, edges[:-1], edges[1:])
     axis = Axis(feature, edges, np.where(size > 0, values, np.nan), size, _ticks(feature, edges))
     return _with_codes(axis) if feature.atoms else axis
 
@@ -105,7 +105,7 @@ def _span(circuit: Circuit, feature: Feature, wanted: Numbers) -> tuple[float, f
     edges, values = _numbers(circuit, feature, low, high)
     rows = np.full((len(values), len(circuit.variables)), np.nan)
     rows[:, circuit.index(feature.name)] = values
-    mass = np.exp(log_likelihood(circuit, rows)) * room(feature, edges[:-1], edges[1:])
+    mass = np.exp(log_likelihood(circuit, rows)) * measure(feature, edges[:-1], edges[1:])
     below = np.concatenate([[0.0], np.cumsum(mass)])
     if low < high and below[-1] > 0:
         ends = np.interp([TAIL, 1 - TAIL], below / below[-1], edges)
@@ -122,7 +122,7 @@ def _numbers(circuit: Circuit, feature: Feature, low: float, high: float) -> tup
     cells = circuit.cells[circuit.index(feature.name)]
     grid = feature.grid
     breaks = cells.breaks[(cells.breaks > low) & (cells.breaks < high + (grid or 0.0))]
-    if low < high and (any(peaked is not None for peaked in cells.peaked) or len(breaks) > MOST_CELLS):
+    if low < high and (any(parametric is not None for parametric in cells.parametric) or len(breaks) > MOST_CELLS):
         breaks = np.linspace(low, high, MOST_CELLS + 1)[1:-1]
     if grid is None:
         apart = 0.0 if high > low else max(abs(low) / 20, 0.5)

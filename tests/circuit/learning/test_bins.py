@@ -59,8 +59,8 @@ def test_every_value_has_a_bin_and_every_bin_has_room(column: tuple[Feature, np.
     feature, values = column
     found = bins(values, feature, finest)
     assert (np.diff(found.breaks) > 0).all()
-    assert (found.room > 0).all()
-    assert np.isfinite(1 / found.room).all()
+    assert (found.measure > 0).all()
+    assert np.isfinite(1 / found.measure).all()
     assert len(found) == found.codes + len(found.breaks) - 1
     place = found.index(values)
     assert (place[np.isnan(values)] == -1).all()
@@ -93,8 +93,8 @@ def test_the_room_of_a_bin_is_what_can_be_in_it(column: tuple[Feature, np.ndarra
     feature, values = column
     found = bins(values, feature)
     step = oracle.step_of(feature)
-    assert (found.room[: found.codes] == 1).all()
-    wide = found.room[found.codes :]
+    assert (found.measure[: found.codes] == 1).all()
+    wide = found.measure[found.codes :]
     if step is None:
         np.testing.assert_array_equal(wide, np.diff(found.breaks))
     elif feature.numeric:
@@ -114,7 +114,7 @@ def test_leaves_of_bins_have_mass_one_over_all_values(data: st.DataObject) -> No
     leaf = found.leaf(0, shares)
     assert mass(leaf, feature) == pytest.approx(1, abs=1e-9)
     known = values[~np.isnan(values)]
-    expected = shares[found.index(known)] / shares.sum() / found.room[found.index(known)]
+    expected = shares[found.index(known)] / shares.sum() / found.measure[found.index(known)]
     np.testing.assert_allclose([oracle.density(leaf, v) for v in known.tolist()], expected, rtol=1e-9)
 
 
@@ -220,7 +220,7 @@ def test_every_multiple_of_a_step_has_its_own_bin_however_it_was_computed(step: 
         found = bins(column, feature)
         counts = Counter(found.index(column).tolist())
         assert set(counts.values()) == {1}
-        assert np.allclose(found.room[sorted(counts)], step)
+        assert np.allclose(found.measure[sorted(counts)], step)
 
 
 def test_a_multiple_belongs_to_its_step_whatever_its_last_bit() -> None:
@@ -233,7 +233,7 @@ def test_a_long_range_of_steps() -> None:
     values = np.round(np.random.default_rng(0).gamma(2, 50, 2000), 2)
     found = bins(values, Continuous("x", 0, 1000, step=0.01))
     assert len(found) < MOST_WHOLE + 10
-    assert np.allclose(found.room / 0.01, np.round(found.room / 0.01))
+    assert np.allclose(found.measure / 0.01, np.round(found.measure / 0.01))
     assert np.allclose(found.breaks / 0.01 % 1, 0.5, atol=1e-6)
 
 
@@ -258,7 +258,7 @@ def test_codes_come_first_and_their_numbers_have_no_bin() -> None:
     numbers = [v for v in oracle.values_of(feature) if v > -LARGEST]
     assert 4.0 not in numbers
     inside = set(found.index(np.array(numbers)).tolist())
-    assert all(found.room[k] >= 1 for k in inside)
+    assert all(found.measure[k] >= 1 for k in inside)
 
 
 def test_lists_of_values_have_a_bin_each() -> None:

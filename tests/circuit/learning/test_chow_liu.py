@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.circuit.learning import chow_liu as module
+from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import bins_of
 from likely.circuit.learning.chow_liu import chow_liu, mutual_information, pair_counts, x_log_x
-from likely.circuit.learning.mixture import Binned
 from likely.schema import Categorical
 
 

@@ -15,10 +15,14 @@ from hypothesis import strategies as st
 
 import likely
 from likely.circuit import Circuit
+from likely.circuit.learning import contexts as contexts_module
 from likely.circuit.learning import grow, mixture
+from likely.circuit.learning import growth as growth_module
+from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import bins_of
-from likely.circuit.learning.grow import Grown, counted, fit, log_densities, suits
-from likely.circuit.learning.mixture import Binned
+from likely.circuit.learning.contexts import context_of, counted
+from likely.circuit.learning.grow import Grown, fit, log_densities, suits
+from likely.circuit.learning.growth import Growth
 from likely.circuit.learning.tree import Tree
 from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal, Schema
@@ -222,12 +226,12 @@ def test_trees_grow_on_a_sample_and_learn_from_all(monkeypatch: pytest.MonkeyPat
     table = binned(rows, categories(CHAIN.sizes))
     monkeypatch.setattr(grow, "MOST_ROWS", 1_000)
     seen: list[int] = []
-    monkeypatch.setattr(grow, "chow_liu", lambda part: seen.append(len(part)) or (-1, 0, 1, 2, 3))
+    monkeypatch.setattr(growth_module, "chow_liu", lambda part: seen.append(len(part)) or (-1, 0, 1, 2, 3))
     found = fit(table, [200], 0)[0]
     assert seen == [1_000]
     whole = counted(found.tree, table)
     assert [int(own.sum()) for own in whole] == [6_000] * 5
-    monkeypatch.setattr(grow, "AT_A_TIME", 999)
+    monkeypatch.setattr(contexts_module, "AT_A_TIME", 999)
     for own, parts in zip(whole, counted(found.tree, table), strict=True):
         np.testing.assert_array_equal(own, parts)
 
@@ -265,7 +269,7 @@ def test_a_row_counts_where_its_context_is_certain(seed: int, count: int, width:
     table = binned(rows, features)
     contexts: dict[int, Any] = {}
     for variable in tree.order:
-        contexts[variable] = grow.context_of(tree, variable, table, contexts)
+        contexts[variable] = context_of(tree, variable, table, contexts)
     for r, row in enumerate(rows):
         options = [[int(own)] if own == own else range(k) for own, k in zip(row, tree.values, strict=True)]
         possible = [contexts_of(tree, full) for full in itertools.product(*options)]
@@ -300,7 +304,7 @@ def test_rows_that_stand_for_very_many_are_counted_in_doubles() -> None:
     rng = np.random.default_rng(0)
     rows, weights = DIAMOND.sample(300, rng), 1e8 * (1 + rng.random(300))
     table = binned(rows, categories(DIAMOND.sizes), weights)
-    growth = grow._Growth(table)
+    growth = Growth(table)
     asked = [(size - 1) * growth.asked + math.log(len(growth.tests.yes)) for size in DIAMOND.sizes]
     for j, (test, yes) in itertools.product(range(5), enumerate(growth.tests.yes)):
         wanted = naive_gain(table, growth.contexts, j, 0, int(growth.tests.variable[test]), yes)
@@ -327,7 +331,7 @@ def test_a_full_tree_does_not_look_for_what_is_left(monkeypatch: pytest.MonkeyPa
 def test_what_is_kept_while_growing_is_what_it_should_be(seed: int, count: int, sizes: list[int]) -> None:
     rows = some_rows(seed, count, sizes)
     table = binned(rows, categories(sizes))
-    growth = grow._Growth(table)
+    growth = Growth(table)
     growth.asked = 0.0  # so that the tree grows wild
     growth.gain = [growth._gains(j, 0)[None, :] for j in range(len(sizes))]
     growth._choose(range(len(sizes)))
@@ -337,7 +341,7 @@ def test_what_is_kept_while_growing_is_what_it_should_be(seed: int, count: int, 
     assert growth.nodes == [tree.grouped(j)[1] for j in range(len(sizes))]
     contexts: dict[int, Any] = {}
     for j in tree.order:
-        contexts[j] = grow.context_of(tree, j, table, contexts)
+        contexts[j] = context_of(tree, j, table, contexts)
         np.testing.assert_array_equal(contexts[j], growth.contexts[j])
     rng = np.random.default_rng(seed)
     for j in range(len(sizes)):
@@ -434,7 +438,7 @@ def test_ctrl_c_keeps_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
         yield self.tree, len(self.nodes) + 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(grow._Growth, "grow", stopped)
+    monkeypatch.setattr(Growth, "grow", stopped)
     with pytest.warns(LikelyWarning, match="Learning was interrupted"):
         learned = likely.circuit.learn(X, None, schema, method="tree", progress=False)
     assert learned.interrupted

@@ -20,7 +20,7 @@ from likely._display.progress import progress_bar
 from likely.circuit import FLOOR, Circuit, Leaf, Sum, learn
 from likely.circuit.learning import learn as learn_module
 from likely.circuit.learning import mixture
-from likely.circuit.learning.learn import MOST_ROWS
+from likely.circuit.learning.table import MOST_ROWS
 from likely.errors import CircuitError, LikelyError, LikelyWarning, SchemaError
 from likely.schema import Binary, Categorical, Continuous, Integer, Mixed, Ordinal, Schema
 from tests import strategies

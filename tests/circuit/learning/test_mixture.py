@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from likely._core import expect_mixture
 from likely.circuit import Circuit, Leaf, Product, Sum
-from likely.circuit.learning import mixture
+from likely.circuit.learning import binned, merging, mixture
+from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import bins_of
-from likely.circuit.learning.mixture import LEAST_ROWS, Binned, Mixture, circuit_nodes, fit, log_densities, shared
+from likely.circuit.learning.mixture import LEAST_ROWS, Mixture, circuit_nodes, fit, log_densities, shared
 from likely.circuit.learning.smoothing import Shrinkage
 from likely.errors import CircuitError
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal
@@ -200,8 +201,8 @@ def test_drawn_rows() -> None:
 
 
 def test_more_values_than_can_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert np.iinfo(np.uint16).max == mixture.MOST_BINS  # and that is the unknown
-    monkeypatch.setattr(mixture, "MOST_BINS", 3)
+    assert np.iinfo(np.uint16).max == binned.MOST_BINS  # and that is the unknown
+    monkeypatch.setattr(binned, "MOST_BINS", 3)
     rows = np.array([[np.nan], [2.0]])
     found = Binned.of(rows, np.ones(2), bins_of(rows, [Categorical("id", tuple("abc"))]))
     assert found.places.ravel().tolist() == [3, 2]
@@ -257,7 +258,7 @@ def test_no_round_lowers_the_penalised_likelihood(seed: int, rows: int, block: i
     state = some_mixture(found, block, seed, sharing=sharing)
     values = [objective(state, found, factor)]
     for _ in range(6):
-        state = mixture._round(state, found, factor, threads=1)
+        state = mixture._em_round(state, found, factor, threads=1)
         values.append(objective(state, found, factor))
     # The expectation step is of single precision: a maximum may be missed by its rounding, once per row.
     assert (np.diff(values) >= -SINGLE * max(1.0, abs(values[0]))).all()
@@ -267,7 +268,7 @@ def test_no_round_lowers_the_penalised_likelihood(seed: int, rows: int, block: i
 def test_rounds_against_a_naive_round() -> None:
     found = table(3, 200, weights=np.random.default_rng(0).random(200))
     state = some_mixture(found, 4, 1, sharing=True)
-    new = mixture._round(state, found, 1.0, threads=2)
+    new = mixture._em_round(state, found, 1.0, threads=2)
     offset = found.offset
     ratio = np.ones((offset[-1], state.components))
     for j, probabilities in enumerate(state.tables()):
@@ -309,7 +310,7 @@ def test_merges_lose_the_least(seed: int, components: int, variable: int) -> Non
     found = table(2, 100)
     rng = np.random.default_rng(seed)
     counts = rng.gamma(0.3, 5.0, (components, len(found.bins[variable])))
-    pairs, lost = mixture.merges(counts, found.shrinkage[variable])
+    pairs, lost = merging.merges(counts, found.shrinkage[variable])
     assert len(pairs) == components - 1
     size = counts.sum()
     np.testing.assert_allclose(lost, naive_merges(counts, found.shrinkage[variable]), rtol=1e-3, atol=1e-5 * size)
@@ -322,15 +323,15 @@ def test_of_many_branches_those_count_that_tell_leaves_apart(monkeypatch: pytest
     found = table(2, 4000, 1)
     rng = np.random.default_rng(0)
     shrinkage = found.shrinkage[0]
-    assert len(shrinkage.parent) > mixture.MOST_BRANCHES
+    assert len(shrinkage.parent) > merging.MOST_BRANCHES
     shape = np.exp(rng.normal(size=(12, 1)) * np.linspace(-2, 2, len(found.bins[0])))  # leaves that lean to either side
     counts = rng.poisson(300 * shape * shrinkage.marginal).astype(np.float64)
     shrinkage = shrinkage.fitted(counts)
-    some, lost = mixture.merges(counts, shrinkage)
-    monkeypatch.setattr(mixture, "MOST_BRANCHES", 10**6)
-    every, lost_by_every = mixture.merges(counts, shrinkage)
+    some, lost = merging.merges(counts, shrinkage)
+    monkeypatch.setattr(merging, "MOST_BRANCHES", 10**6)
+    every, lost_by_every = merging.merges(counts, shrinkage)
     np.testing.assert_allclose(lost, lost_by_every, rtol=0.05, atol=1.0)
-    assert mixture.after(some[:8], 12).tolist() == mixture.after(every[:8], 12).tolist()
+    assert merging.after(some[:8], 12).tolist() == merging.after(every[:8], 12).tolist()
 
 
 def test_equal_leaves_are_merged_first_and_for_nothing() -> None:
@@ -346,7 +347,7 @@ def test_equal_leaves_are_merged_first_and_for_nothing() -> None:
         counts=tuple(np.vstack([own, own]) for own in base.counts),
     )
     for counts, shrinkage in zip(twice.counts, twice.shrinkage, strict=True):
-        pairs, lost = mixture.merges(counts, shrinkage)
+        pairs, lost = merging.merges(counts, shrinkage)
         assert (lost[:10] <= 1e-7 * counts.sum()).all()  # the rounding of logarithms of single precision
         assert sorted(tuple(sorted(pair)) for pair in pairs[:10].tolist()) == [(i, i + 10) for i in range(10)]
     merged = shared(twice, twice.nodes - 60)
@@ -485,7 +486,7 @@ def test_the_circuit_is_the_mixture(seed: int, rows: int, block: int, sharing: b
     np.testing.assert_allclose(log_densities(state, found, 1), circuit.log_likelihood(values), rtol=SINGLE, atol=10 * SINGLE)
     expected = np.logaddexp.reduce(block_densities(state, found, 1.0), axis=1) - math.log(2)
     for j, bins in enumerate(found.bins):
-        expected += np.append(np.log(state.shrinkage[j].marginal / bins.room), 0.0)[found.places[:, j]]
+        expected += np.append(np.log(state.shrinkage[j].marginal / bins.measure), 0.0)[found.places[:, j]]
     np.testing.assert_allclose(circuit.log_likelihood(values), expected, rtol=1e-9, atol=1e-9)
 
 

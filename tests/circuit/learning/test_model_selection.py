@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.circuit.learning import model_selection
+from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import bins_of
-from likely.circuit.learning.mixture import Binned, fit, log_densities
+from likely.circuit.learning.mixture import fit, log_densities
 from likely.circuit.learning.model_selection import (
     FEW_ROWS,
     FEWEST_ROWS,
+    FOLDS,
     HELD_OUT,
     MOST_JUDGED,
     MOST_TRAINING,
     NO_MATTER,
-    TURNS,
     largest,
 )
 from likely.schema import Binary, Categorical, Continuous
@@ -45,7 +46,7 @@ def table(seed: int, count: int, *, groups: int = 3, weights: np.ndarray | None 
 def chosen(
     found: Binned, nodes: int | None = None, *, threads: int = 1, progress: Any = lambda done, what: None
 ) -> model_selection.Choice:
-    return model_selection.size(found, nodes, 0, threads=threads, progress=progress)
+    return model_selection.select(found, nodes, 0, threads=threads, progress=progress)
 
 
 # -- how large at most ------------------------------------------------------------------------------------------------
@@ -91,7 +92,7 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Binned, int, int]]:
 def test_the_sizes_that_are_tried(monkeypatch: pytest.MonkeyPatch, rows: int, nodes: int | None, sizes: list[int]) -> None:
     seen = spied(monkeypatch)
     chosen(table(0, rows), nodes)
-    assert sorted(size for _, size, _ in seen) == sorted(sizes * TURNS)
+    assert sorted(size for _, size, _ in seen) == sorted(sizes * FOLDS)
 
 
 def test_many_rows_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,19 +107,19 @@ def test_many_rows_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.integers(FEWEST_ROWS, 200), st.integers(0, 9))
 def test_few_rows_are_held_out_once_each(rows: int, seed: int) -> None:
     splits = list(model_selection._splits(rows, 3, np.random.default_rng(seed)))
-    assert len(splits) == TURNS
+    assert len(splits) == FOLDS
     for learned, judged in splits:
         assert sorted([*learned, *judged]) == list(range(rows))
     assert sorted(np.concatenate([judged for _, judged in splits]).tolist()) == list(range(rows))
 
 
 @pytest.mark.parametrize(
-    ("rows", "variables", "turns"), [(5_000, 20, 5), (1_000, 100, 5), (100, 100, 5), (2_000, 100, 2), (100, 200, 2), (9, 900, 1)]
+    ("rows", "variables", "folds"), [(5_000, 20, 5), (1_000, 100, 5), (100, 100, 5), (2_000, 100, 2), (100, 200, 2), (9, 900, 1)]
 )
-def test_of_few_but_wide_rows_some_are_held_out(rows: int, variables: int, turns: int) -> None:
+def test_of_few_but_wide_rows_some_are_held_out(rows: int, variables: int, folds: int) -> None:
     splits = list(model_selection._splits(rows, variables, np.random.default_rng(0)))
-    assert len(splits) == turns
-    assert all(len(judged) == pytest.approx(rows / TURNS, abs=1) for _, judged in splits)
+    assert len(splits) == folds
+    assert all(len(judged) == pytest.approx(rows / FOLDS, abs=1) for _, judged in splits)
     every = np.concatenate([judged for _, judged in splits])
     assert len(set(every.tolist())) == len(every)
 
@@ -265,7 +266,7 @@ def test_threads_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(model_selection.mixture, "log_densities", spy)
     chosen(table(0, 50), 9, threads=3)
-    assert [threads for _, _, threads in seen] == judged == [3] * TURNS
+    assert [threads for _, _, threads in seen] == judged == [3] * FOLDS
 
 
 def test_progress_grows_and_says_what_is_tried() -> None:

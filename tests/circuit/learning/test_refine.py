@@ -46,7 +46,7 @@ def refined(circuit: Circuit, rows: Any, rounds: int = 1, strength: float = 10.0
 
 
 def room_between(feature: Feature, low: float, high: float) -> float:
-    """The room of the numbers in low <= v < high; where there is a step, of its multiples that are no codes."""
+    """The measure of the numbers in low <= v < high; where there is a step, of its multiples that are no codes."""
     step = oracle.step_of(feature)
     if step is None:
         return high - low
@@ -135,7 +135,7 @@ def has_room(circuit: Circuit, variable: int) -> bool:
 
 
 def has_parametric(circuit: Circuit, variable: int) -> bool:
-    return any(leaf.peaked is not None for leaf in leaves_of(circuit, variable))
+    return any(leaf.parametric is not None for leaf in leaves_of(circuit, variable))
 
 
 # -- closed forms -----------------------------------------------------------------------------------------------------
@@ -160,15 +160,15 @@ def test_one_leaf_of_numbers_and_codes() -> None:
     rows = np.array([code_number(0), code_number(0), 1.0, 2.5, 2.5, 8.0])[:, None]
     circuit = Circuit((feature,), (Coded(0, (0.3, 0.3), Histogram(0, (0, 2, 10), (0.25, 0.0625))),))
     (found,) = refined(circuit, rows, strength=2.0).nodes
-    counts, room = np.array([2.0, 0, 1, 3]), np.array([1.0, 1, 2, 8])
-    whole = counts + LEAST_ROWS * room / room.sum()
+    counts, measure = np.array([2.0, 0, 1, 3]), np.array([1.0, 1, 2, 8])
+    whole = counts + LEAST_ROWS * measure / measure.sum()
     expected = counts + 2 * whole / whole.sum()
     expected /= expected.sum()
     assert isinstance(found, Coded)
     assert found.codes == pytest.approx(expected[:2])
     assert isinstance(found.numbers, Histogram)
     assert found.numbers.breaks == (0, 2, 10)
-    assert found.numbers.densities == pytest.approx(expected[2:] / room[2:] / expected[2:].sum())
+    assert found.numbers.densities == pytest.approx(expected[2:] / measure[2:] / expected[2:].sum())
 
 
 def test_two_clusters_that_do_not_overlap() -> None:
@@ -300,7 +300,7 @@ def test_no_rounds() -> None:
 def test_an_interrupt_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, features = clusters(2, 200)
     circuit = learned_spn(rows, features)
-    one_round = refine_module._round
+    one_round = refine_module._em_round
     seen: list[Circuit] = []
 
     def interrupted(*given: Any) -> Circuit:
@@ -309,7 +309,7 @@ def test_an_interrupt_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch) -
         seen.append(one_round(*given))
         return seen[-1]
 
-    monkeypatch.setattr(refine_module, "_round", interrupted)
+    monkeypatch.setattr(refine_module, "_em_round", interrupted)
     with pytest.warns(LikelyWarning, match=r"^Refining was interrupted; the circuit is what was learned until then\.$"):
         found = refined(circuit, rows, 20)
     assert found is seen[1]

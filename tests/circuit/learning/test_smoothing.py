@@ -88,7 +88,7 @@ def test_marginals_against_loops(column: tuple[Bins, np.ndarray]) -> None:
         codes, numbers = counts[: bins.codes].tolist(), counts[bins.codes :].tolist()
         total = sum(codes) + 0.5 * len(codes) + sum(numbers) + 0.5
         share = (sum(numbers) + 0.5) / total if codes else 1.0
-        ranges = naive_ranges(numbers, bins.room[bins.codes :].tolist(), bins.tails)
+        ranges = naive_ranges(numbers, bins.measure[bins.codes :].tolist(), bins.tails)
         expected = [(n + 0.5) / total for n in codes] + [share * p for p in ranges]
     np.testing.assert_allclose(marginal(bins, counts), expected, rtol=1e-9, atol=1e-9)
 
@@ -98,7 +98,7 @@ def test_without_rows_half_of_the_mass_lies_within_the_bounds() -> None:
     found = marginal(bins, counts)
     inside = slice(bins.tails[0], len(bins) - bins.tails[1])
     assert found[inside].sum() == pytest.approx(0.5)
-    assert found[inside] / bins.room[inside] == pytest.approx(0.5 / bins.room[inside].sum())
+    assert found[inside] / bins.measure[inside] == pytest.approx(0.5 / bins.measure[inside].sum())
 
 
 def test_a_tail_has_one_row_in_all() -> None:

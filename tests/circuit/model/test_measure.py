@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from likely.circuit import Bernoulli, Categories, Circuit, Coded, Histogram, Parametric, Product, Sum, log_probability
 from likely.circuit.model.families import FAMILIES
-from likely.circuit.model.measure import half_open, mass, room
+from likely.circuit.model.measure import half_open, mass, measure
 from likely.errors import CircuitError
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed
 from likely.schema.region import EVERYTHING, Region, above, below
@@ -26,7 +26,7 @@ MIXED = Mixed("m", 0, 10, [-1, None], dtype="float64")
 INSIDE = Mixed("m", 0, 10, [5, 99], integer=True)
 
 
-# -- room -------------------------------------------------------------------------------------------------------------
+# -- measure -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ INSIDE = Mixed("m", 0, 10, [5, 99], integer=True)
     ],
 )
 def test_room(feature: Feature, low: float, high: float, expected: float) -> None:
-    assert room(feature, np.array([low]), np.array([high])) == pytest.approx([expected], abs=1e-12)
+    assert measure(feature, np.array([low]), np.array([high])) == pytest.approx([expected], abs=1e-12)
 
 
 @given(st.data())
@@ -73,7 +73,7 @@ def test_room_counts_values(data: st.DataObject) -> None:
         st.sampled_from([v + d for v in values for d in (0.0, 0.05, -0.05)]), st.integers(-100, 100).map(lambda k: k / 20)
     )
     low, high = sorted((data.draw(ends), data.draw(ends)))
-    if feature.numeric and high > -LARGEST:  # numbers beyond the bounds have room too: only those within are counted here
+    if feature.numeric and high > -LARGEST:  # numbers beyond the bounds have measure too: only those within are counted here
         step = float(oracle.step_of(feature) or 0)
         first, last = math.ceil(feature.lower / step - 1e-9), math.floor(feature.upper / step + 1e-9)
         low, high = (min(max(end, (first - 0.5) * step), (last + 0.5) * step) for end in (low, high))
@@ -83,12 +83,12 @@ def test_room_counts_values(data: st.DataObject) -> None:
         return a < b and not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
 
     expected = float(sum(oracle.room_of(feature, v) for v in values if not before(v, low) and before(v, high)))
-    assert room(feature, np.array([low]), np.array([high]))[0] == pytest.approx(expected, abs=1e-9)
+    assert measure(feature, np.array([low]), np.array([high]))[0] == pytest.approx(expected, abs=1e-9)
 
 
 def test_room_is_of_many_ranges_at_once() -> None:
-    assert room(WHOLE, np.array([0.0, 1.0, 7.0]), np.array([1.0, 7.0, 7.0])).tolist() == [1, 6, 0]
-    assert room(WHOLE, np.empty(0), np.empty(0)).shape == (0,)
+    assert measure(WHOLE, np.array([0.0, 1.0, 7.0]), np.array([1.0, 7.0, 7.0])).tolist() == [1, 6, 0]
+    assert measure(WHOLE, np.empty(0), np.empty(0)).shape == (0,)
 
 
 def test_half_open() -> None:

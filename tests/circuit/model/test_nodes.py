@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from likely.circuit import Bernoulli, Categories, Coded, Histogram, Leaf, Parametric, Product, Sum
 from likely.circuit.model.cells import Cells
 from likely.circuit.model.families import FAMILIES
-from likely.circuit.model.nodes import KINDS, Peaked, node_from_dict, node_to_dict
+from likely.circuit.model.nodes import KINDS, ParametricPart, node_from_dict, node_to_dict
 from likely.errors import CircuitError
 from likely.schema.region import Region, above, below
 from likely.schema.values import code_number
@@ -208,12 +208,12 @@ def test_steps_of_every_leaf() -> None:
         assert (found[0].tolist(), found[1].tolist()) == (breaks, densities), leaf
 
 
-def test_peaked_parts() -> None:
-    assert Histogram(0, (0, 1), (1,)).peaked is None
-    assert Parametric(0, "gamma", 2, 3).peaked == Peaked("gamma", 2.0, 3.0, 1.0)
-    assert Coded(0, (0.25, 0.25), Parametric(0, "gamma", 2, 3)).peaked == Peaked("gamma", 2.0, 3.0, 0.5)
-    assert Coded(0, (0.25, 0.25), Histogram(0, (0, 1), (1,))).peaked is None
-    assert Coded(0, (0.25, 0.25)).peaked is None
+def test_parametric_parts() -> None:
+    assert Histogram(0, (0, 1), (1,)).parametric is None
+    assert Parametric(0, "gamma", 2, 3).parametric == ParametricPart("gamma", 2.0, 3.0, 1.0)
+    assert Coded(0, (0.25, 0.25), Parametric(0, "gamma", 2, 3)).parametric == ParametricPart("gamma", 2.0, 3.0, 0.5)
+    assert Coded(0, (0.25, 0.25), Histogram(0, (0, 1), (1,))).parametric is None
+    assert Coded(0, (0.25, 0.25)).parametric is None
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def points(family: str, a: float, b: float) -> np.ndarray:
     law = oracle.law(Parametric(0, family, a, b))
     inside = law.ppf(np.linspace(0.001, 0.999, 41))
     return np.unique(
-        np.concatenate([inside, np.round(inside), [-2.5, -1.0, 0.0, 1e-9, 1.0, 2.5, 1e3], [FAMILIES[family].peak(a, b)]])
+        np.concatenate([inside, np.round(inside), [-2.5, -1.0, 0.0, 1e-9, 1.0, 2.5, 1e3], [FAMILIES[family].mode(a, b)]])
     )
 
 
@@ -261,18 +261,18 @@ def test_the_twin_in_scipy_is_the_same_law(family: str, a: float, b: float) -> N
 @pytest.mark.parametrize(("family", "a", "b"), LAWS)
 def test_nothing_is_above_the_peak(family: str, a: float, b: float) -> None:
     values = np.concatenate([points(family, a, b), np.linspace(-5, 200, 4001), np.arange(300.0)])
-    at_peak = FAMILIES[family].log_density(np.array([FAMILIES[family].peak(a, b)]), a, b)
-    assert (FAMILIES[family].log_density(values, a, b) <= at_peak + 1e-12).all()
+    at_mode = FAMILIES[family].log_density(np.array([FAMILIES[family].mode(a, b)]), a, b)
+    assert (FAMILIES[family].log_density(values, a, b) <= at_mode + 1e-12).all()
 
 
 def test_a_peak_beyond_the_largest_double_is_far_to_the_right() -> None:
-    assert FAMILIES["lognormal"].peak(1e4, 1.0) > 2.0**999
+    assert FAMILIES["lognormal"].mode(1e4, 1.0) > 2.0**999
 
 
 def leaf_extremes(leaf: Leaf, low: float, high: float) -> tuple[float, float]:
     breaks, densities = leaf.steps
     table = np.concatenate([[0.0], densities, [0.0]]) if len(densities) else np.zeros(1)
-    cells = Cells(breaks, (0,), table[None, :], (leaf.peaked,))
+    cells = Cells(breaks, (0,), table[None, :], (leaf.parametric,))
     found = cells.log_extremes(Region.between(low, high), 0.0)
     return float(found[0][0]), float(found[1][0])
 

@@ -24,7 +24,7 @@ from likely.circuit import (
     marginal,
     merged,
 )
-from likely.circuit.queries.transform import mixed, reachable
+from likely.circuit.model.builder import mixed, reachable
 from likely.errors import CircuitError, SchemaError
 from likely.schema import Binary, Categorical, Continuous, Integer
 from tests import strategies

@@ -12,16 +12,20 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit.model.measure import room
+from likely.circuit.model.measure import measure
 from likely.circuit.model.nodes import Categories, Coded, Histogram, Leaf
-from likely.schema import Continuous, Feature, Integer, Mixed
+from likely.schema import Feature
 from likely.schema.grid import steps_below
 from likely.schema.region import above
 from likely.schema.values import LARGEST, Numbers, code_number, is_code
+
+#: Places in an array.
+Indices: TypeAlias = NDArray[np.intp]
 
 #: No bin is narrower than this share of the range of nearly all rows.
 FINEST = 1 / 200
@@ -44,21 +48,21 @@ class Bins:
     feature: Feature
     codes: int
     breaks: Numbers
-    room: Numbers
+    measure: Numbers
     #: How many of the first and of the last ranges lie beyond what was seen.
     tails: tuple[int, int] = (0, 0)
 
     def __len__(self) -> int:
-        return len(self.room)
+        return len(self.measure)
 
-    def index(self, values: Numbers) -> NDArray[np.intp]:
+    def index(self, values: Numbers) -> Indices:
         """The bin of each value, the nearest one for a value outside all; -1 for a NaN."""
         last = max(len(self.breaks) - 2, 0)
-        found = np.clip(np.searchsorted(self.breaks, values, side="right") - 1, 0, last) + self.codes
+        index = np.clip(np.searchsorted(self.breaks, values, side="right") - 1, 0, last) + self.codes
         if self.codes:
             code = is_code(values)
-            found[code] = np.round(values[code] / code_number(0)) - 1
-        return np.where(np.isnan(values), -1, found)
+            index[code] = np.round(values[code] / code_number(0)) - 1
+        return np.where(np.isnan(values), -1, index)
 
     def leaf(self, variable: int, probabilities: Numbers) -> Leaf:
         """The normalised leaf with these probabilities of bins."""
@@ -67,7 +71,7 @@ class Bins:
             return Categories(variable, tuple(shares))
         codes, numbers = shares[: self.codes], shares[self.codes :]
         total = float(numbers.sum())
-        wide = self.room[self.codes :]
+        wide = self.measure[self.codes :]
         densities = np.divide(numbers, wide * (total or 1.0), out=np.zeros(len(numbers)), where=wide > 0)
         if not self.codes:
             return _histogram(variable, self.breaks, densities)
@@ -86,7 +90,7 @@ def bins_of(rows: Numbers, features: Sequence[Feature], finest: float = FINEST) 
 
 
 def _bins(feature: Feature, values: Numbers, finest: float) -> Bins:
-    if not isinstance(feature, (Continuous, Integer, Mixed)):
+    if not feature.numeric:
         count = len(feature.atoms)
         return Bins(feature, 0, np.arange(count + 1.0), np.ones(count))
     numbers = np.sort(values[~np.isnan(values) & ~is_code(values)])
@@ -94,14 +98,14 @@ def _bins(feature: Feature, values: Numbers, finest: float) -> Bins:
         numbers = np.array([feature.lower, feature.upper])
     below, core, over = _breaks(feature, numbers, finest)
     breaks = np.clip(np.concatenate([below, core, over]), -LARGEST, LARGEST)
-    wide = room(feature, breaks[:-1], breaks[1:])
+    wide = measure(feature, breaks[:-1], breaks[1:])
     tails = int((wide[: len(below)] > 0).sum()), int((wide[len(wide) - len(over) :] > 0).sum())
     breaks = np.append(breaks[:-1][wide > 0], breaks[-1])  # where the only number of a bin is a code, it joins the one before
     codes = len(feature.atoms)
     return Bins(feature, codes, breaks, np.concatenate([np.ones(codes), wide[wide > 0]]), tails)
 
 
-def _breaks(feature: Continuous | Integer | Mixed, numbers: Numbers, finest: float) -> tuple[Numbers, Numbers, Numbers]:
+def _breaks(feature: Feature, numbers: Numbers, finest: float) -> tuple[Numbers, Numbers, Numbers]:
     """Breaks below, within and beyond what was seen; the outermost hold the feature's bounds."""
     grid = feature.grid
     if grid is None:
@@ -147,10 +151,10 @@ def _whole_cuts(places: Numbers, finest: float) -> Numbers:
 
 def _cuts(numbers: Numbers, width: float, end: float) -> Numbers:
     """Cuts up to an end: around the values that repeat, and between them wherever there are rows for another bin."""
-    own = _repeated(numbers, width)
+    repeated = _repeated(numbers, width)
     start = float(numbers[0])
-    cuts = [min(start, own[0][0]) if own else start]
-    for low, high in own:
+    cuts = [min(start, repeated[0][0]) if repeated else start]
+    for low, high in repeated:
         if low - cuts[-1] >= width:
             cuts += [*_filled(numbers, cuts[-1], low, width), low]
         elif len(cuts) > 1:
@@ -166,15 +170,15 @@ def _cuts(numbers: Numbers, width: float, end: float) -> Numbers:
 def _repeated(numbers: Numbers, width: float) -> list[tuple[float, float]]:
     """The bins of values that repeat, in order: the most frequent first, none over another."""
     values, counts = np.unique(numbers, return_counts=True)
-    found: list[tuple[float, float]] = []
+    intervals: list[tuple[float, float]] = []
     for place in np.argsort(-counts, kind="stable"):
         if counts[place] < max(2.0, OFTEN * len(numbers)):
             break
-        own = float(values[place]) - width / 2, float(values[place]) + width / 2
-        at = bisect(found, own)
-        if (at == 0 or found[at - 1][1] <= own[0]) and (at == len(found) or own[1] <= found[at][0]):
-            found.insert(at, own)
-    return found
+        interval = float(values[place]) - width / 2, float(values[place]) + width / 2
+        at = bisect(intervals, interval)
+        if (at == 0 or intervals[at - 1][1] <= interval[0]) and (at == len(intervals) or interval[1] <= intervals[at][0]):
+            intervals.insert(at, interval)
+    return intervals
 
 
 def _filled(numbers: Numbers, low: float, high: float, width: float) -> list[float]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from likely.schema.values import Numbers
 
 #: The bin of every column (rows of the array) in every row (columns), -1 where it is unknown.
-Places = NDArray[np.signedinteger[Any]]
+BinIndices = NDArray[np.signedinteger[Any]]
 #: How often to start anew, and how many rounds at most.
 STARTS, ROUNDS = 3, 30
 
@@ -35,18 +35,20 @@ class Centres:
 
     costs: tuple[Numbers, ...]
 
-    def nearest(self, places: Places) -> NDArray[np.intp]:
+    def nearest(self, places: BinIndices) -> NDArray[np.intp]:
         """The nearest centre of each row."""
         total = np.zeros((places.shape[1], self.costs[0].shape[1]))
-        for own, cost in zip(places, self.costs, strict=True):
-            total += cost[own]
+        for bins, cost in zip(places, self.costs, strict=True):
+            total += cost[bins]
         return np.asarray(total.argmin(axis=1))
 
 
-def k_means(places: Places, sizes: Sequence[int], ordered: Sequence[bool], clusters: int, rng: np.random.Generator) -> Centres:
+def k_means(
+    places: BinIndices, sizes: Sequence[int], ordered: Sequence[bool], clusters: int, rng: np.random.Generator
+) -> Centres:
     """The centres of clusters of rows, the best of a few starts; `sizes` are the numbers of bins."""
     space = _space(places, sizes, ordered)
-    best = min((_one_start(space, clusters, rng) for _ in range(STARTS)), key=lambda found: found[0])[1]
+    best = min((_one_start(space, clusters, rng) for _ in range(STARTS)), key=lambda start: start[0])[1]
     ends = np.cumsum(sizes)
     nothing = np.zeros((1, clusters))
     return Centres(tuple(np.vstack([best[end - size : end], nothing]) for end, size in zip(ends, sizes, strict=True)))
@@ -73,21 +75,21 @@ class _Space:
         position = self.position[:, None]
         mean = np.add.reduceat(share * position, self.start, axis=0)[self.column]
         square = np.add.reduceat(share * share, self.start, axis=0)[self.column]
-        found = np.where(self.ordered[:, None], (position - mean) ** 2, 1 - 2 * share + square)
-        return np.vstack([found, np.zeros((1, counts.shape[1]))])
+        costs = np.where(self.ordered[:, None], (position - mean) ** 2, 1 - 2 * share + square)
+        return np.vstack([costs, np.zeros((1, counts.shape[1]))])
 
     def counts(self, cells: NDArray[np.intp], owner: NDArray[np.intp] | int, centres: int) -> Numbers:
         """How many of the rows that a centre owns are in each bin."""
         bins = len(self.column)
-        found = np.bincount((cells * centres + owner).ravel(), minlength=(bins + 1) * centres)
-        return found.reshape(bins + 1, centres)[:bins].astype(np.float64)
+        counts = np.bincount((cells * centres + owner).ravel(), minlength=(bins + 1) * centres)
+        return counts.reshape(bins + 1, centres)[:bins].astype(np.float64)
 
     def distances(self, costs: Numbers) -> Numbers:
         """Squared distance of every row to every centre."""
-        return np.asarray(sum(costs[own] for own in self.cells))
+        return np.asarray(sum(costs[bins] for bins in self.cells))
 
 
-def _space(places: Places, sizes: Sequence[int], ordered: Sequence[bool]) -> _Space:
+def _space(places: BinIndices, sizes: Sequence[int], ordered: Sequence[bool]) -> _Space:
     start = np.concatenate([[0], np.cumsum(sizes)])
     cells = np.where(places < 0, start[-1], places + start[:-1, None])
     column = np.repeat(np.arange(len(sizes)), sizes)
@@ -115,12 +117,12 @@ def _one_start(space: _Space, clusters: int, rng: np.random.Generator) -> tuple[
 def _spread_rows(space: _Space, clusters: int, rng: np.random.Generator) -> Numbers:
     """Costs to rows drawn as first centres, each with the probability of its squared distance to those before (k-means++)."""
     count = space.cells.shape[1]
-    found: list[Numbers] = []
+    centres: list[Numbers] = []
     weights = np.ones(count)
     for _ in range(clusters):
         row = int(rng.choice(count, p=weights / weights.sum()) if weights.sum() > 0 else rng.integers(count))
         costs = space.costs(space.counts(space.cells[:, row : row + 1], 0, 1))
         distance = space.distances(costs)[:, 0]
-        weights = np.minimum(weights, distance) if found else distance
-        found.append(costs)
-    return np.hstack(found)
+        weights = np.minimum(weights, distance) if centres else distance
+        centres.append(costs)
+    return np.hstack(centres)

@@ -15,22 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from likely.circuit.learning.bins import Bins
-from likely.circuit.learning.kmeans import Places, k_means
+from likely.circuit.learning.bins import Bins, Indices
+from likely.circuit.learning.kmeans import BinIndices, k_means
 from likely.circuit.learning.rdc import MOST_ROWS, dependence
 from likely.circuit.model.builder import Builder
 from likely.circuit.model.nodes import Node
-from likely.circuit.queries.transform import reachable
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.values import Numbers, code_number
 
-Indices: TypeAlias = NDArray[np.intp]
 #: A cluster with less than this share of `min_rows` is no cluster; its slice becomes leaves.
 SMALLEST_CLUSTER = 0.05
 
@@ -47,12 +43,18 @@ def learn_structure(
     alpha: float = 10.0,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Node, ...]:
-    """The nodes of a circuit over the columns of `rows` (encoded; NaN is unknown), in order, the root last.
+    """The nodes of a circuit over the columns of a table, in order, the root last.
 
-    Slices with fewer than `min_rows` rows are not divided any more; columns are held for independent whose coefficient
-    is at most `threshold`; rows are divided into `clusters`. The bins of a leaf have the counts of its slice and `alpha`
-    pseudo-rows distributed as the whole table's. The same seed gives the same nodes. `progress` is called with the share
-    of the table that is done.
+    Args:
+        rows: Encoded rows; NaN is unknown.
+        features: One per column.
+        bins: How to see each column (`bins_of`).
+        min_rows: Slices with fewer rows are not divided any more.
+        threshold: Columns are held for independent if their coefficient is at most this.
+        clusters: Rows are divided into as many.
+        random_state: The same nodes for the same number.
+        alpha: Pseudo-rows of every leaf, distributed as the whole table's (a Dirichlet prior).
+        progress: Called with the share of the table that is done.
     """
     _check_table(rows, features, bins)
     _check_settings(min_rows, threshold, clusters, alpha)
@@ -95,7 +97,7 @@ def _check_settings(min_rows: int, threshold: float, clusters: int, alpha: float
 class _Table:
     """The rows as bins: `places[j, r]` is the bin of column j in row r, -1 if it is unknown."""
 
-    places: Places
+    places: BinIndices
     features: tuple[Feature, ...]
     bins: tuple[Bins, ...]
     #: Per column the probabilities of bins in the whole table, none of them 0.
@@ -105,13 +107,13 @@ class _Table:
 
     def counts(self, rows: Indices, column: int) -> Numbers:
         """How many of these rows are in each bin of a column."""
-        found = self.places[column, rows]
-        return np.bincount(found + 1, minlength=len(self.bins[column]) + 1)[1:].astype(np.float64)
+        bins = self.places[column, rows]
+        return np.bincount(bins + 1, minlength=len(self.bins[column]) + 1)[1:].astype(np.float64)
 
-    def part(self, rows: Indices, columns: Sequence[int]) -> Places:
+    def part(self, rows: Indices, columns: Sequence[int]) -> BinIndices:
         """The bins of some columns and rows."""
-        found: Places = self.places[np.asarray(columns)[:, None], rows]
-        return found
+        part: BinIndices = self.places[np.asarray(columns)[:, None], rows]
+        return part
 
     def to_the_bin(self, rows: Indices, columns: Sequence[int]) -> Numbers:
         """The values of some rows and columns, those of one bin all the same."""
@@ -119,14 +121,15 @@ class _Table:
 
 
 def _table(rows: Numbers, features: Sequence[Feature], bins: Sequence[Bins]) -> _Table:
-    small = max(len(own) for own in bins) < 2**15 - 1
-    places: Places = np.empty(rows.shape[::-1], dtype=np.int16 if small else np.int32)
-    for j, own in enumerate(bins):
-        places[j] = own.index(rows[:, j])
-    counts = [np.bincount(found + 1, minlength=len(own) + 1)[1:] for found, own in zip(places, bins, strict=True)]
+    fits = max(map(len, bins)) < np.iinfo(np.int16).max
+    places: BinIndices = np.empty(rows.shape[::-1], dtype=np.int16 if fits else np.int32)
+    counts = []
+    for j, variable_bins in enumerate(bins):
+        places[j] = variable_bins.index(rows[:, j])
+        counts.append(np.bincount(places[j] + 1, minlength=len(variable_bins) + 1)[1:])
     # one more row, in equal parts in all bins: a category never seen is unlikely, not impossible
-    marginals = tuple((found + 1 / len(found)) / (found.sum() + 1) for found in counts)
-    return _Table(places, tuple(features), tuple(bins), marginals, tuple(_bin_values(own) for own in bins))
+    marginals = tuple((count + 1 / len(count)) / (count.sum() + 1) for count in counts)
+    return _Table(places, tuple(features), tuple(bins), marginals, tuple(map(_bin_values, bins)))
 
 
 def _bin_values(bins: Bins) -> Numbers:
@@ -187,7 +190,7 @@ class _Learner:
                 continue
             waiting.append(_join(task, parts))
             waiting.extend(reversed(parts))
-        return reachable(self.nodes.made, finished[0])
+        return self.nodes.below(finished[0])
 
     def _leaf(self, rows: Indices, column: int) -> int:
         counts = self.table.counts(rows, column) + self.alpha * self.table.marginals[column]
@@ -211,9 +214,9 @@ class _Learner:
         from scipy.sparse.csgraph import connected_components
 
         features = [self.table.features[column] for column in columns]
-        found = dependence(self.table.to_the_bin(sample, columns), features, self.rng, adjusted=True)
-        count, group = connected_components(found > self.threshold, directed=False)
-        return [tuple(column for column, own in zip(columns, group, strict=True) if own == k) for k in range(count)]
+        coefficients = dependence(self.table.to_the_bin(sample, columns), features, self.rng, adjusted=True)
+        count, group = connected_components(coefficients > self.threshold, directed=False)
+        return [tuple(column for column, number in zip(columns, group, strict=True) if number == k) for k in range(count)]
 
     def _row_parts(self, sample: Indices, whole: _Slice) -> list[Indices]:
         """The rows in clusters; none if there is no division into clusters large enough."""

@@ -2,10 +2,11 @@
 
 Every node is paid again in every explanation. Of mixtures (`learning.mixture`), three sizes are tried and the
 smallest circuit there is, a product of independent variables; of trees (`learning.grow`), three sizes. With few rows
-all of them are held out once, in five turns (some of them, in fewer turns, if the rows are wide); with many, a tenth of them
-is, and the trials learn from a sample of the others. A smaller circuit is preferred if the largest mean log-likelihood
-exceeds its own by no more than one standard error of their difference, row by row, or by nothing that matters. The bins are
-those of all rows; all else is learned without those held out.
+all of them are held out once, by cross-validation in five folds (some of them, in fewer folds, if the rows are wide); with
+many, a tenth of them is, and the trials learn from a sample of the others. A smaller circuit is preferred if the largest
+mean log-likelihood exceeds its own by no more than one standard error of their difference, row by row (the one-standard-error
+rule of Breiman et al. 1984), or by nothing that matters. The bins are those of all rows; all else is learned without those
+held out.
 
 Mixtures take longer than trees, and gain less and less with each component. So the largest is not tried when the one before
 it was worse than a smaller one, or when a tree is ahead of it by more than it has gained on the product of independent
@@ -20,21 +21,21 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likely._display.progress import Progress
 from likely.circuit.learning import grow, mixture
+from likely.circuit.learning.binned import Binned
+from likely.circuit.learning.bins import Indices
 from likely.circuit.learning.grow import Grown
-from likely.circuit.learning.mixture import Binned, Mixture
+from likely.circuit.learning.mixture import Mixture
 from likely.schema.values import Numbers
 
-Places = NDArray[np.intp]
 Method: TypeAlias = Literal["mixture", "tree"]
 
-#: With at most as many rows, a fifth of them is held out in each of five turns, or fewer for want of time: about as many
+#: With at most as many rows, a fifth of them is held out in each of five folds, or fewer for want of time: about as many
 #: cells are looked at in all, where less than a thousand rows take as long as a thousand.
 FEW_ROWS = 5_000
-TURNS, CELLS_OF_TURNS, ROWS_OF_A_TURN = 5, 500_000, 1_000
+FOLDS, CELLS_OF_FOLDS, ROWS_OF_A_FOLD = 5, 500_000, 1_000
 #: With more: the share held out, and the most rows that a trial learns from (also cells of them) and is judged by.
 HELD_OUT, MOST_TRAINING, MOST_CELLS, MOST_JUDGED = 0.1, 50_000, 2_000_000, 20_000
 #: With fewer rows there is nothing to choose with.
@@ -80,10 +81,10 @@ def fitted(
     if method == "tree":
         yield from grow.fit(table, sizes, random_state, progress=progress)
     else:
-        yield from (mixture.fit(table, own, random_state, threads=threads, progress=progress) for own in sizes)
+        yield from (mixture.fit(table, nodes, random_state, threads=threads, progress=progress) for nodes in sizes)
 
 
-def size(
+def select(
     table: Binned,
     nodes: int | None,
     random_state: int,
@@ -97,24 +98,24 @@ def size(
     if rows < FEWEST_ROWS:
         return Choice(_untried(rows, variables, methods[0]) if nodes is None else nodes, math.nan, None, methods[0])
     splits = list(_splits(rows, variables, np.random.default_rng(random_state)))
-    turns = [(table.some(learned).alone(), table.some(judged)) for learned, judged in splits]
+    folds = [(table.some(learned).alone(), table.some(judged)) for learned, judged in splits]
     weights = table.weights[np.concatenate([judged for _, judged in splits])]
     plan = list(_plan(methods, rows, variables, nodes))
-    found: list[_Trial] = []
+    tried: list[_Trial] = []
     last: Mixture | Grown | None = None
     try:
         for step, (method, sizes) in enumerate(plan):
-            trials = [_Trial(method, own) for own in sizes]
-            for turn, (training, unseen) in enumerate(turns):
-                progress((step + turn / len(turns)) / len(plan), f"trying a {method} of {max(sizes)} nodes")
+            trials = [_Trial(method, most) for most in sizes]
+            for fold, (training, unseen) in enumerate(folds):
+                progress((step + fold / len(folds)) / len(plan), f"trying a {method} of {max(sizes)} nodes")
                 for trial, last in zip(trials, fitted(method, training, sizes, random_state, threads=threads), strict=True):
                     trial.add(last, unseen, threads)
-            found += trials
-            if _hopeless(found, max(plan[-1][1]), weights):
+            tried += trials
+            if _hopeless(tried, max(plan[-1][1]), weights):
                 break
     except KeyboardInterrupt:
         return _kept(last or mixture.fit(table, variables + 1, random_state, threads=threads))
-    return _smallest(found, weights)
+    return _smallest(tried, weights)
 
 
 def _kept(last: Mixture | Grown) -> Choice:
@@ -131,12 +132,12 @@ def _plan(methods: Sequence[Method], rows: int, variables: int, nodes: int | Non
         if method == "tree":
             yield method, sizes
         else:
-            yield from ((method, [own]) for own in sorted({*sizes, *([least] if nodes is None else [])}))
+            yield from ((method, [size]) for size in sorted({*sizes, *([least] if nodes is None else [])}))
 
 
 @dataclass
 class _Trial:
-    """A method and a size at most: the nodes of what was learned, and the log-likelihood of held-out rows, turn by turn."""
+    """A method and a size at most: the nodes of what was learned, and the log-likelihood of held-out rows, fold by fold."""
 
     method: Method
     most: int
@@ -144,7 +145,7 @@ class _Trial:
     logs: list[Numbers] = field(default_factory=list)
 
     def add(self, learned: Mixture | Grown, unseen: Binned, threads: int) -> None:
-        """Judge what was learned in one turn; an interrupt if Ctrl-C had ended it."""
+        """Judge what was learned in one fold; an interrupt if Ctrl-C had ended it."""
         if learned.interrupted:
             raise KeyboardInterrupt
         self.nodes.append(learned.nodes)
@@ -158,12 +159,12 @@ class _Trial:
         return float(np.average(np.concatenate(self.logs), weights=weights))
 
 
-def _splits(rows: int, variables: int, rng: np.random.Generator) -> Iterator[tuple[Places, Places]]:
+def _splits(rows: int, variables: int, rng: np.random.Generator) -> Iterator[tuple[Indices, Indices]]:
     """Rows to learn from and rows to judge by."""
     order = rng.permutation(rows)
     if rows <= FEW_ROWS:
-        for turn in range(min(TURNS, max(1, CELLS_OF_TURNS // (max(rows, ROWS_OF_A_TURN) * variables)))):
-            judged = order[turn::TURNS]
+        for fold in range(min(FOLDS, max(1, CELLS_OF_FOLDS // (max(rows, ROWS_OF_A_FOLD) * variables)))):
+            judged = order[fold::FOLDS]
             yield np.setdiff1d(order, judged), np.sort(judged)
         return
     count = min(MOST_JUDGED, round(HELD_OUT * rows))

@@ -77,10 +77,10 @@ def _basis(values: Numbers, feature: Feature, rng: np.random.Generator, function
         return np.empty((len(values), 0))
     inputs = _copula(distinct, counts, feature)
     weights = rng.standard_normal((inputs.shape[1], functions))
-    found = np.sin(scale / inputs.shape[1] * inputs @ weights)
-    found -= counts @ found / counts.sum()
+    images = np.sin(scale / inputs.shape[1] * inputs @ weights)
+    images -= counts @ images / counts.sum()
     roots = np.sqrt(counts)[:, None]
-    directions, sizes, _ = np.linalg.svd(roots * found, full_matrices=False)
+    directions, sizes, _ = np.linalg.svd(roots * images, full_matrices=False)
     rank = min(int(np.count_nonzero(sizes > SMALLEST * sizes[0])), len(distinct) - 1)
     basis = np.zeros((len(values), rank))
     basis[known] = (directions[:, :rank] / roots)[places]
@@ -107,13 +107,13 @@ def _largest_correlations(bases: Sequence[Numbers]) -> Numbers:
     ends = np.cumsum([0, *(basis.shape[1] for basis in bases)])
     place = ends[:-1, None] + np.arange(max(basis.shape[1] for basis in bases))
     place = np.where(place < ends[1:, None], place, len(products))
-    found = np.zeros((len(bases), len(bases)))
+    largest = np.zeros((len(bases), len(bases)))
     for i in range(len(bases)):
-        own = products[ends[i] : ends[i + 1]]
-        if len(own):
-            blocks = np.moveaxis(own[:, place[i:]], 1, 0)
-            found[i, i:] = found[i:, i] = np.linalg.svd(blocks, compute_uv=False)[:, 0]
-    return found
+        block = products[ends[i] : ends[i + 1]]
+        if len(block):
+            blocks = np.moveaxis(block[:, place[i:]], 1, 0)
+            largest[i, i:] = largest[i:, i] = np.linalg.svd(blocks, compute_uv=False)[:, 0]
+    return largest
 
 
 def _squares_by_chance(bases: Sequence[Numbers], known: NDArray[np.bool_]) -> Numbers:

@@ -1,11 +1,12 @@
 """Probabilities of bins from few rows: shrunk towards what the whole table says, as far as the data themselves advise.
 
 **The marginal** of a variable, from all rows: nominal bins get half a row each; ranges of numbers lend a share of their
-mass to their neighbours (the share of the rows whose bin holds no other: Good and Turing's estimate of what was not
-seen), and one row's worth goes to the tails.
+mass to their neighbours (the share of the rows whose bin holds no other: the estimate of Good and Turing of what was not
+seen, Good 1953), and one row's worth goes to the tails.
 
-**A leaf** has the rows of one component only. Its bins are the ends of a tree (a Polya tree): ranges of an ordered
-variable are halved, by mass, again and again; the bins of a nominal one hang on the root. At each branching
+**A leaf** has the rows of one component only. Its bins are the ends of a tree (a Polya tree: Lavine 1992): ranges of an
+ordered variable are halved, by mass, again and again; the bins of a nominal one hang on the root, which makes it a
+Dirichlet prior. At each branching
 
     p(child | parent) = (n_child + a m_child / m_parent) / (n_parent + a)
 
@@ -29,6 +30,14 @@ from numpy.typing import NDArray
 from likely.circuit.learning.bins import Bins
 from likely.schema.values import Numbers
 
+#: Pseudo-rows of each nominal bin, and of the numbers together, in the marginal: Jeffreys' prior.
+JEFFREYS = 0.5
+#: No more of the mass of ranges than this is spread over neighbours, nor put into tails, however few the rows.
+MOST_SPREAD = 0.5
+#: Mass is spread by a Gaussian kernel whose deviation is one in so many ranges, but one range at least.
+KERNEL_RANGES = 20
+#: Strengths whose log-likelihoods differ by less, in nats, are equally good; of equals, the strongest.
+EQUALLY_GOOD = 1e-3
 #: The strengths to choose from, in rows.
 STRENGTHS = 2.0 ** np.arange(-2, 13)
 #: Before they are chosen: how strong at the root, and how much stronger per level.
@@ -42,12 +51,12 @@ LEAST_MASS = 1e-12
 def marginal(bins: Bins, counts: Numbers) -> Numbers:
     """The smoothed probabilities of a variable's bins in the whole table; none is 0."""
     if not bins.feature.numeric:
-        return np.asarray((counts + 0.5) / (counts + 0.5).sum())
-    codes, numbers = counts[: bins.codes] + 0.5, counts[bins.codes :]
+        return np.asarray((counts + JEFFREYS) / (counts + JEFFREYS).sum())
+    codes, numbers = counts[: bins.codes] + JEFFREYS, counts[bins.codes :]
     total = float(numbers.sum())
-    share = (total + 0.5) / (total + 0.5 + codes.sum())
-    found = _ranges(numbers, bins.room[bins.codes :], bins.tails)
-    return np.concatenate([codes / codes.sum() * (1 - share), found * share]) if bins.codes else found
+    share = (total + JEFFREYS) / (total + JEFFREYS + codes.sum())
+    ranges = _ranges(numbers, bins.measure[bins.codes :], bins.tails)
+    return np.concatenate([codes / codes.sum() * (1 - share), ranges * share]) if bins.codes else ranges
 
 
 def _ranges(counts: Numbers, width: Numbers, tails: tuple[int, int]) -> Numbers:
@@ -57,21 +66,21 @@ def _ranges(counts: Numbers, width: Numbers, tails: tuple[int, int]) -> Numbers:
     seen, wide = counts[core], width[core]
     if rows > 0:
         alone = float(((seen > 0) & (seen <= 1)).sum())
-        unseen = min(0.5, (alone + 1) / (rows + 1))
-        found = (1 - unseen) * seen / rows + unseen * _spread(seen / rows, wide)
+        unseen = min(MOST_SPREAD, (alone + 1) / (rows + 1))
+        mass = (1 - unseen) * seen / rows + unseen * _spread(seen / rows, wide)
     else:
-        found = wide / wide.sum()
-    found = np.maximum(found, LEAST_MASS)
-    beyond = min(0.5, 1 / (rows + 1)) if sum(tails) else 0.0
+        mass = wide / wide.sum()
+    mass = np.maximum(mass, LEAST_MASS)
+    beyond = min(MOST_SPREAD, 1 / (rows + 1)) if sum(tails) else 0.0
     low, high = (0.5 ** np.arange(count, dtype=np.float64) for count in tails)
     scale = beyond / ((low.sum() + high.sum()) or 1.0)
-    return np.concatenate([low[::-1] * scale, found / found.sum() * (1 - beyond), high * scale])
+    return np.concatenate([low[::-1] * scale, mass / mass.sum() * (1 - beyond), high * scale])
 
 
 def _spread(mass: Numbers, width: Numbers) -> Numbers:
     """The mass of every range spread over the ranges near it, in proportion to their width."""
     places = np.arange(len(mass))
-    kernel = np.exp(-0.5 * (np.subtract.outer(places, places) / max(1.0, len(mass) / 20)) ** 2) * width[:, None]
+    kernel = np.exp(-0.5 * (np.subtract.outer(places, places) / max(1.0, len(mass) / KERNEL_RANGES)) ** 2) * width[:, None]
     return np.asarray((kernel / kernel.sum(axis=0)) @ mass)
 
 
@@ -108,11 +117,11 @@ class Shrinkage:
         """Probabilities of bins (leaf x bin) from counts, with strengths times `factor`."""
         nodes = self.totals(counts).T  # node by node, so that a level of the tree is a block of rows
         strength = (self.strength * factor)[:, None]
-        found = np.ones((len(nodes), len(counts)))
-        found[1:] = (nodes[1:] + strength * self.share[:, None]) / (nodes[self.parent] + strength)
-        for own in self.levels:
-            found[1:][own] *= found[self.parent[own]]
-        ends = found[self.ends]
+        probability = np.ones((len(nodes), len(counts)))
+        probability[1:] = (nodes[1:] + strength * self.share[:, None]) / (nodes[self.parent] + strength)
+        for level in self.levels:
+            probability[1:][level] *= probability[self.parent[level]]
+        ends = probability[self.ends]
         return np.asarray((ends / ends.sum(axis=0)).T)
 
     def fitted(self, counts: Numbers) -> Shrinkage:
@@ -122,10 +131,10 @@ class Shrinkage:
         nodes = self.totals(counts[:: max(1, len(counts) // MANY_LEAVES)])
         strength = np.empty(len(self.parent))
         least = 0.0
-        for own in self.levels:
+        for level in self.levels:
             if least < STRENGTHS[-1]:
-                least = max(least, self._likeliest(nodes, own))
-            strength[own] = least
+                least = max(least, self._likeliest(nodes, level))
+            strength[level] = least
         return replace(self, strength=strength)
 
     @cached_property
@@ -137,15 +146,15 @@ class Shrinkage:
     @cached_property
     def ends(self) -> NDArray[np.intp]:
         """The node of each bin."""
-        found = np.flatnonzero(self.high - self.low == 1)
-        return found[np.argsort(self.low[found])]
+        single = np.flatnonzero(self.high - self.low == 1)
+        return single[np.argsort(self.low[single])]
 
-    def _likeliest(self, nodes: Numbers, own: slice) -> float:
+    def _likeliest(self, nodes: Numbers, level: slice) -> float:
         """The strength of some siblings that makes their counts most probable, climbing from the one they have."""
         from scipy.special import gammaln
 
-        child, share = nodes[:, 1:][:, own], self.share[own]
-        above = nodes[:, np.unique(self.parent[own])]
+        child, share = nodes[:, 1:][:, level], self.share[level]
+        above = nodes[:, np.unique(self.parent[level])]
 
         def score(place: int) -> float:
             a = STRENGTHS[place]
@@ -154,11 +163,11 @@ class Shrinkage:
                 gammaln(child + prior).sum() - len(child) * gammaln(prior).sum() + (gammaln(a) - gammaln(above + a)).sum()
             )
 
-        place = int(np.argmin(np.abs(np.log(STRENGTHS / self.strength[own][0]))))
+        place = int(np.argmin(np.abs(np.log(STRENGTHS / self.strength[level][0]))))
         best = score(place)
-        while place + 1 < len(STRENGTHS) and (higher := score(place + 1)) >= best - 1e-3:  # of equals, the strongest
+        while place + 1 < len(STRENGTHS) and (higher := score(place + 1)) >= best - EQUALLY_GOOD:
             place, best = place + 1, higher
-        while place > 0 and (lower := score(place - 1)) > best + 1e-3:
+        while place > 0 and (lower := score(place - 1)) > best + EQUALLY_GOOD:
             place, best = place - 1, lower
         return float(STRENGTHS[place])
 

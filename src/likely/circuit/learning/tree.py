@@ -6,10 +6,10 @@ parent's context and value lead:
     context of v = route[v][context of parent, value of parent]
     p(row)       = product over v of p(value of v | context of v)
 
-With a context per value of the parent it is a Chow-Liu tree; where all variables know the values at the top it is a
-cutset network. But a variable may also know one thing about an ancestor far away, and then only the variables in between
-have more contexts, not all below. `Tree.remembering` makes such a tree of another: one context of a variable learns
-whether the value of another variable is among some.
+With a context per value of the parent it is a Chow-Liu tree (1968); where all variables know the values at the top it is
+a cutset network (Rahman, Kothalkar and Gogate 2014). But a variable may also know one thing about an ancestor
+far away, and then only the variables in between have more contexts, not all below. `Tree.remembering` makes such a tree of
+another: one context of a variable learns whether the value of another variable is among some.
 
 As a circuit, a context is a sum over the variable's values, each a product of the value and one context per child. All
 contexts are shared by whatever leads to them, so nodes grow with what is remembered and not with the ways to get there.
@@ -20,12 +20,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Places = NDArray[np.intp]
-Flags = NDArray[np.bool_]
+from likely.circuit.learning.bins import Indices
+
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Tree:
 
     values: tuple[int, ...]  # how many each variable has
     parent: tuple[int, ...]
-    route: tuple[Places, ...]  # that of the root is [[0]]
+    route: tuple[Indices, ...]  # that of the root is [[0]]
     contexts: tuple[int, ...]  # how many each variable has
 
     @classmethod
@@ -46,36 +48,36 @@ class Tree:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each variable."""
-        found: list[list[int]] = [[] for _ in self.parent]
+        children: list[list[int]] = [[] for _ in self.parent]
         for variable, above in enumerate(self.parent):
             if above >= 0:
-                found[above].append(variable)
-        return tuple(map(tuple, found))
+                children[above].append(variable)
+        return tuple(map(tuple, children))
 
     @cached_property
     def order(self) -> tuple[int, ...]:
         """The variables, parents first."""
-        found = [self.parent.index(-1)]
-        for variable in found:
-            found += self.children[variable]
-        return tuple(found)
+        order = [self.parent.index(-1)]
+        for variable in order:
+            order += self.children[variable]
+        return tuple(order)
 
     def line(self, variable: int) -> list[int]:
         """A variable, its parent, and so on to the root."""
-        found = [variable]
-        while self.parent[found[-1]] >= 0:
-            found.append(self.parent[found[-1]])
-        return found
+        line = [variable]
+        while self.parent[line[-1]] >= 0:
+            line.append(self.parent[line[-1]])
+        return line
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
-    def below(self, variable: int) -> Places:
+    def below(self, variable: int) -> Indices:
         """Where a variable's context and value lead: a number for each combination of its children's contexts."""
-        found = np.zeros((self.contexts[variable], self.values[variable]), dtype=np.intp)
+        below = np.zeros((self.contexts[variable], self.values[variable]), dtype=np.intp)
         for child in self.children[variable]:
-            pairs = found * self.contexts[child] + self.route[child]
-            found = _numbered(pairs)[1]
-        return found
+            pairs = below * self.contexts[child] + self.route[child]
+            below = _numbered(pairs)[1]
+        return below
 
     def grouped(self, variable: int) -> tuple[bool, int]:
         """Whether it saves nodes to treat as one the values that lead to the same; and the nodes of the variable.
@@ -98,7 +100,7 @@ class Tree:
 
     # -- remembering more -----------------------------------------------------------------------------------------
 
-    def remembering(self, variable: int, context: int, other: int, yes: Flags) -> tuple[Tree, dict[int, Places]]:
+    def remembering(self, variable: int, context: int, other: int, yes: Flags) -> tuple[Tree, dict[int, Indices]]:
         """The tree in which a context knows whether the value of another variable is among those that `yes` marks.
 
         If the other variable is not above this one, the branch that holds this one is hung below it first, and whatever
@@ -110,8 +112,8 @@ class Tree:
             draft.hang(variable, other)
         path = draft.path(other, variable)
         wanted = [np.arange(self.contexts[variable]) == context]
-        for own in path[:0:-1]:
-            wanted.append(wanted[-1][draft.route[own]].any(axis=1))
+        for step in path[:0:-1]:
+            wanted.append(wanted[-1][draft.route[step]].any(axis=1))
         draft.carry(path, wanted[::-1], np.broadcast_to(yes, draft.route[path[0]].shape).astype(np.intp))
         return draft.tree_now(), draft.origin
 
@@ -121,7 +123,7 @@ class _Draft:
 
     def __init__(self, tree: Tree) -> None:
         self.tree, self.parent, self.route = tree, list(tree.parent), list(tree.route)
-        self.origin: dict[int, Places] = {}
+        self.origin: dict[int, Indices] = {}
 
     def tree_now(self) -> Tree:
         """The tree that it has become."""
@@ -132,30 +134,30 @@ class _Draft:
 
     def path(self, above: int, variable: int) -> list[int]:
         """From a child of an ancestor down to a variable."""
-        found = [variable]
-        while self.parent[found[-1]] != above:
-            found.append(self.parent[found[-1]])
-        return found[::-1]
+        path = [variable]
+        while self.parent[path[-1]] != above:
+            path.append(self.parent[path[-1]])
+        return path[::-1]
 
     def hang(self, variable: int, other: int) -> None:
         """Hang the branch with a variable, where it parts from the one with another, below that other."""
         above = set(self.tree.line(other))
-        meet = next(own for own in self.tree.line(variable) if own in above)
+        meet = next(ancestor for ancestor in self.tree.line(variable) if ancestor in above)
         branch, path = self.path(meet, variable)[0], self.path(meet, other)
-        everywhere = [np.ones(self.tree.contexts[own], dtype=np.bool_) for own in path]
+        everywhere = [np.ones(self.tree.contexts[ancestor], dtype=np.bool_) for ancestor in path]
         known = self.carry(path, everywhere, self.route[branch])
         self.route[branch] = np.repeat(known[:, None], self.tree.values[other], axis=1)
         self.parent[branch] = other
 
-    def carry(self, path: Sequence[int], wanted: Sequence[Flags], label: Places) -> Places:
+    def carry(self, path: Sequence[int], wanted: Sequence[Flags], label: Indices) -> Indices:
         """Let contexts remember a label, which the context and value above the path have, down a path.
 
         Only the wanted contexts do. The result is the label of each new context at the end of the path.
         """
-        for variable, own in zip(path, wanted, strict=True):
+        for variable, remembers in zip(path, wanted, strict=True):
             route = self.route[variable]
             count = int(label.max()) + 1
-            kept, self.route[variable] = _numbered(route * count + np.where(own[route], label, 0))
+            kept, self.route[variable] = _numbered(route * count + np.where(remembers[route], label, 0))
             old, carried = np.divmod(kept, count)
             self.origin[variable] = old
             for child in self.tree.children[variable]:
@@ -164,11 +166,11 @@ class _Draft:
         return carried
 
 
-def _numbered(codes: Places) -> tuple[Places, Places]:
+def _numbered(codes: Indices) -> tuple[Indices, Indices]:
     """The codes that occur, and for each code its place among them."""
     kept = np.flatnonzero(np.bincount(codes.ravel()))
     return kept, np.searchsorted(kept, codes)
 
 
-def _distinct(codes: Places) -> int:
+def _distinct(codes: Indices) -> int:
     return int(np.count_nonzero(np.bincount(codes.ravel())))

@@ -22,22 +22,22 @@ Box: TypeAlias = Mapping[Name, Region]
 
 def regions_of(circuit: Circuit, box: Box) -> list[Region]:
     """The values of every variable in a box, a free one's whole domain; refuses a box that holds no row."""
-    found = [on_values(variable, variable.region) for variable in circuit.variables]
+    regions = [on_values(variable, variable.region) for variable in circuit.variables]
     for name, region in box.items():
         j = circuit.index(name)
-        found[j] = on_values(circuit.variables[j], region)
-        if found[j].empty:
+        regions[j] = on_values(circuit.variables[j], region)
+        if regions[j].empty:
             raise CircuitError(
                 f"The box's values of feature {name!r}", "hold a value of the feature", region.intervals,
                 f"it has {circuit.variables[j].describe()}", feature=name,
             )  # fmt: skip
-    return found
+    return regions
 
 
 def on_values(feature: Feature, region: Region) -> Region:
     """A region cut to a feature's values; where those are whole numbers, its intervals are from value to value."""
     reached = feature.reachable(region)
-    if getattr(feature, "grid", None) != 1.0:
+    if feature.grid != 1.0:
         return reached
     return Region(tuple(pair if pair[1] < -LARGEST else (math.ceil(pair[0]), math.floor(pair[1])) for pair in reached.intervals))
 

@@ -10,15 +10,13 @@ import numpy as np
 
 from likely.circuit.model.measure import mass
 from likely.circuit.model.nodes import Categories, Coded, Leaf, Node, Product, Sum
+from likely.circuit.model.tolerances import UNIT_SLACK
 from likely.errors import CircuitError
 from likely.schema.region import Region
 from likely.schema.values import LARGEST, Name
 
 if TYPE_CHECKING:
     from likely.circuit.model.circuit import Circuit
-
-#: How far from 1 the weights of a sum, and the mass of a leaf, may lie and still count as 1.
-SLACK = 1e-6
 
 
 def scopes(circuit: Circuit) -> tuple[int, ...]:
@@ -27,14 +25,14 @@ def scopes(circuit: Circuit) -> tuple[int, ...]:
     Smooth: the children of a sum have the same variables. Decomposable: those of a product have none in common. Both
     together make every marginal, bound and derivative a single sweep.
     """
-    found: list[int] = []
+    scope_of: list[int] = []
     if not circuit.nodes:
         raise CircuitError("A circuit", "have nodes", "none", "learn one with likely.circuit.learn(X, y, schema)")
     for place, node in enumerate(circuit.nodes):
-        found.append(_scope(circuit, place, node, found))
+        scope_of.append(_scope(circuit, place, node, scope_of))
     everything = (1 << len(circuit.variables)) - 1
-    if found[-1] != everything:
-        missing = [variable.name for j, variable in enumerate(circuit.variables) if not found[-1] >> j & 1]
+    if scope_of[-1] != everything:
+        missing = [variable.name for j, variable in enumerate(circuit.variables) if not scope_of[-1] >> j & 1]
         raise CircuitError(
             "The root (the last node)", "have all variables", f"none of {missing}", "add leaves or drop the features",
             feature=missing[0],
@@ -43,10 +41,10 @@ def scopes(circuit: Circuit) -> tuple[int, ...]:
     for place in range(len(circuit.nodes) - 1):
         if place not in used:
             raise CircuitError("Every node but the root", "have a parent", f"node {place} without", "drop the node")
-    return tuple(found)
+    return tuple(scope_of)
 
 
-def _scope(circuit: Circuit, place: int, node: Node, found: list[int]) -> int:
+def _scope(circuit: Circuit, place: int, node: Node, scope_of: list[int]) -> int:
     if isinstance(node, Leaf):
         _check_leaf(circuit, place, node)
         return 1 << node.variable
@@ -56,28 +54,28 @@ def _scope(circuit: Circuit, place: int, node: Node, found: list[int]) -> int:
         if not 0 <= child < place:
             raise CircuitError(f"The children of node {place}", "stand before it", child, "sort the nodes, the root last")
     if isinstance(node, Sum):
-        return _sum_scope(place, node, found)
+        return _sum_scope(place, node, scope_of)
     scope = 0
     for child in node.children:
-        if scope & found[child]:
+        if scope & scope_of[child]:
             raise CircuitError(
                 f"Product {place}", "have children with no variable in common (decomposable)", f"child {child}", "use a Sum"
             )
-        scope |= found[child]
+        scope |= scope_of[child]
     return scope
 
 
-def _sum_scope(place: int, node: Sum, found: list[int]) -> int:
+def _sum_scope(place: int, node: Sum, scope_of: list[int]) -> int:
     total = math.fsum(node.weights)
-    if abs(total - 1) > SLACK:
+    if abs(total - 1) > UNIT_SLACK:
         raise CircuitError(f"The weights of sum {place}", "sum to 1", total, "divide them by their sum")
     for child in node.children:
-        if found[child] != found[node.children[0]]:
+        if scope_of[child] != scope_of[node.children[0]]:
             raise CircuitError(
                 f"Sum {place}", "have children with the same variables (smooth)", f"child {child} with others",
                 "give the child a leaf for every variable that it lacks",
             )  # fmt: skip
-    return found[node.children[0]]
+    return scope_of[node.children[0]]
 
 
 def _check_leaf(circuit: Circuit, place: int, leaf: Leaf) -> None:
@@ -96,21 +94,21 @@ def _check_leaf(circuit: Circuit, place: int, leaf: Leaf) -> None:
             f"Leaf {place} of feature {feature.name!r}", f"have {len(feature.atoms)} {what}", count,
             "give one probability each", feature=feature.name,
         )  # fmt: skip
-    if not feature.numeric and (leaf.peaked is not None or isinstance(leaf, Coded)):
+    if not feature.numeric and (leaf.parametric is not None or isinstance(leaf, Coded)):
         raise CircuitError(
             f"Leaf {place} of feature {feature.name!r}", "be a Histogram, Categories or Bernoulli", leaf.kind,
             "a parametric density needs a feature of numbers", feature=feature.name,
         )  # fmt: skip
-    if leaf.peaked is not None and leaf.peaked.family == "poisson" and getattr(feature, "grid", None) != 1.0:
+    if leaf.parametric is not None and leaf.parametric.family == "poisson" and feature.grid != 1.0:
         raise CircuitError(
-            f"Leaf {place} of feature {feature.name!r}", "be a density of all its numbers", leaf.peaked.family,
+            f"Leaf {place} of feature {feature.name!r}", "be a density of all its numbers", leaf.parametric.family,
             "make the feature Integer or use another family", feature=feature.name,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was verified of a circuit. That it exists means: ordered, smooth, decomposable, weights that sum to 1."""
+    """What was verified of a circuit, by `Circuit.check`. That there is one means: ordered, smooth, decomposable."""
 
     nodes: int
     edges: int
@@ -159,7 +157,7 @@ def report(circuit: Circuit) -> Report:
         products=len(products),
         leaves=len(leaves),
         weight_error=max((abs(math.fsum(node.weights) - 1) for node in sums), default=0.0),
-        unnormalised=tuple((place, found) for place, found in masses if abs(found - 1) > SLACK),
+        unnormalised=tuple((place, total) for place, total in masses if abs(total - 1) > UNIT_SLACK),
         uncovered=tuple((name, region) for name, region in uncovered if not region.empty),
         floor=circuit.floor,
         tree=len(parents) == len(set(parents)),
@@ -172,5 +170,5 @@ def _uncovered(circuit: Circuit, variable: int) -> Region:
     edges = np.concatenate([[-np.inf], cells.breaks, [np.inf]])
     bare = ~np.any(cells.densities > circuit.floor, axis=0)
     gaps = zip(edges[:-1][bare].tolist(), np.nextafter(edges[1:], -np.inf)[bare].tolist(), strict=True)
-    found = circuit.variables[variable].reachable(Region(tuple(gaps)))
-    return found if cells.peaked.count(None) == len(cells.peaked) else found - Region.between(-LARGEST, LARGEST)
+    uncovered = circuit.variables[variable].reachable(Region(tuple(gaps)))
+    return uncovered if cells.parametric.count(None) == len(cells.parametric) else uncovered - Region.between(-LARGEST, LARGEST)

@@ -14,26 +14,36 @@ import numpy as np
 import pandas as pd
 
 from likely._core import Circuit as CoreCircuit
-from likely.circuit.model.cells import Cells, cells_of, compiled
+from likely._jobs import thread_count
+from likely.circuit.model.cells import Algebra, Cells, cells_of, compiled
 from likely.circuit.model.check import Report, report, scopes
 from likely.circuit.model.nodes import Leaf, Node, Product, Sum, node_from_dict, node_to_dict
+from likely.circuit.model.tolerances import FLOOR
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.features import feature_from_dict
 from likely.schema.values import Name, Numbers
 
+#: Of the JSON form.
 VERSION = 1
-#: The least density of any leaf at any value, unless a circuit says otherwise: the spacing of doubles at 1, 2^-52.
-FLOOR = 2.220446049250313e-16
 
 
 @dataclass(frozen=True, repr=False)
 class Circuit:
     """A sum-product network over the features of a table and, if there is a `target`, the class.
 
-    `nodes` are in topological order: children before parents, the root last. A node may have several parents. Every leaf
-    has at least the density `floor` everywhere, so that a row outside all that was seen is unlikely, not impossible;
-    `floor=0` takes that away. A frozen value: it is checked when it is made, and never changes.
+    A frozen value: it is checked when it is made, and never changes.
+
+    Args:
+        features: The variables that are columns of the table.
+        nodes: Sums, products and leaves in topological order: children before parents, the root last. A node may have
+            several parents.
+        target: The class, the last variable; None if there is none.
+        floor: The least density of every leaf everywhere, so that a row outside all that was seen is unlikely, not
+            impossible; 0 takes that away.
+
+    Raises:
+        CircuitError: If the nodes are not ordered, smooth and decomposable, or a leaf does not fit its variable.
     """
 
     features: tuple[Feature, ...]
@@ -65,7 +75,14 @@ class Circuit:
         return tuple(variable.name for variable in self.variables)
 
     def index(self, name: Name) -> int:
-        """The place of a variable."""
+        """The place of a variable among `variables`.
+
+        Args:
+            name: The name of a feature or of the target.
+
+        Raises:
+            CircuitError: If there is no such variable.
+        """
         try:
             return self.names.index(name)
         except ValueError:
@@ -87,7 +104,11 @@ class Circuit:
         return f"Circuit of {size} over {len(self.variables)} variables{target}"
 
     def check(self) -> Report:
-        """What holds of this circuit: smooth, decomposable, weights and leaves that sum to 1, what no leaf covers."""
+        """What holds of this circuit: smooth, decomposable, weights and leaves that sum to 1, what no leaf covers.
+
+        Returns:
+            A report that prints as a few lines.
+        """
         return report(self)
 
     # -- rows -----------------------------------------------------------------------------------------------------
@@ -95,8 +116,16 @@ class Circuit:
     def encode(self, X: pd.DataFrame | Numbers, y: Any = None) -> Numbers:
         """A table (and its classes) as the array of doubles that a circuit scores; what is not there is NaN, any value.
 
-        The classes may also be a column of the table. An array is taken as encoded: a column per variable, or all but the
-        target.
+        Args:
+            X: A table with some of the circuit's columns, the class perhaps among them; or an array that is encoded
+                already, with a column per variable, or all but the target.
+            y: The classes of the rows, or one class for all of them.
+
+        Returns:
+            Rows x variables.
+
+        Raises:
+            CircuitError: If no column is the circuit's, or the shapes do not fit.
         """
         if isinstance(X, pd.DataFrame):
             rows = self._encode_table(X)
@@ -131,10 +160,14 @@ class Circuit:
         return self.target.encode(column)
 
     def log_likelihood(self, X: pd.DataFrame | Numbers, y: Any = None, *, n_jobs: int | None = None) -> Numbers:
-        """The natural logarithm of the density of each row; see `likely.circuit.queries.evaluate.log_likelihood`."""
-        from likely.circuit.queries.evaluate import log_likelihood
+        """log p(row) of each row, exactly: the natural logarithm of a density per unit of raw features.
 
-        return log_likelihood(self, self.encode(X, y), n_jobs=n_jobs)
+        Args:
+            X: A table or encoded rows; what is unknown (NaN) or left out is summed over.
+            y: The classes of the rows, if they are not a column of the table.
+            n_jobs: Threads to work on; None or -1 for one per core. The same bits on any number.
+        """
+        return self.core.evaluate(self.encode(X, y), Algebra.SUM, thread_count(n_jobs, CircuitError))
 
     # -- files ----------------------------------------------------------------------------------------------------
 
@@ -150,7 +183,14 @@ class Circuit:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Circuit:
-        """The circuit that `to_dict` described."""
+        """The circuit that `to_dict` described.
+
+        Args:
+            data: What `to_dict` returned.
+
+        Raises:
+            CircuitError: If it is something else.
+        """
         keys = {"version", "features", "target", "floor", "nodes"}
         if not isinstance(data, Mapping) or set(data) != keys:
             got = sorted(map(str, data)) if isinstance(data, Mapping) else type(data).__name__
@@ -169,7 +209,14 @@ class Circuit:
 
     @classmethod
     def from_json(cls, text: str) -> Circuit:
-        """The circuit in a JSON text."""
+        """The circuit in a JSON text.
+
+        Args:
+            text: What `to_json` returned.
+
+        Raises:
+            CircuitError: If it is something else.
+        """
         try:
             data = json.loads(text)
         except ValueError as error:
@@ -177,12 +224,23 @@ class Circuit:
         return cls.from_dict(data)
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file."""
+        """Write a JSON file.
+
+        Args:
+            path: Of the file; one that is there is overwritten.
+        """
         Path(path).write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Circuit:
-        """Read a JSON file."""
+        """Read a JSON file.
+
+        Args:
+            path: Of a file that `save` wrote.
+
+        Raises:
+            CircuitError: If it holds no circuit.
+        """
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     # -- computing ------------------------------------------------------------------------------------------------
@@ -203,7 +261,7 @@ class Circuit:
 
 
 def _listed(data: Mapping[str, Any], key: str) -> list[Any]:
-    found = data[key]
-    if not isinstance(found, list):
-        raise CircuitError(f"The {key} of a circuit", "be a list", type(found).__name__, "use circuit.to_json()")
-    return found
+    items = data[key]
+    if not isinstance(items, list):
+        raise CircuitError(f"The {key} of a circuit", "be a list", type(items).__name__, "use circuit.to_json()")
+    return items

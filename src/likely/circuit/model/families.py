@@ -1,14 +1,14 @@
-"""Parametric densities of one number, each with a single peak, so that the largest value on an interval is known exactly.
+"""Parametric densities of one number, each unimodal, so that the largest value on an interval is known exactly.
 
 The density at `v` of a family with parameters `a` and `b`; the compiled core has the same five formulas:
 
-    gaussian     exp(-(v - a)^2 / (2 b^2)) / (b sqrt(2 pi))            peak at a
-    lognormal    exp(-(ln v - a)^2 / (2 b^2)) / (v b sqrt(2 pi))       peak at exp(a - b^2)
-    exponential  a exp(-a v),  v >= 0                                  peak at 0
-    gamma        b^a v^(a-1) exp(-b v) / Gamma(a),  a >= 1             peak at (a - 1) / b
-    poisson      a^v exp(-a) / v!,  v = 0, 1, 2, ...                   peak at floor(a)
+    gaussian     exp(-(v - a)^2 / (2 b^2)) / (b sqrt(2 pi))            mode at a
+    lognormal    exp(-(ln v - a)^2 / (2 b^2)) / (v b sqrt(2 pi))       mode at exp(a - b^2)
+    exponential  a exp(-a v),  v >= 0                                  mode at 0
+    gamma        b^a v^(a-1) exp(-b v) / Gamma(a),  a >= 1             mode at (a - 1) / b
+    poisson      a^v exp(-a) / v!,  v = 0, 1, 2, ...                   mode at floor(a)
 
-On an interval the largest value is the one at the point nearest to the peak, the smallest one is at an end.
+On an interval the largest value is the one at the point nearest to the mode, the smallest one is at an end.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from typing import Any
 
 import numpy as np
 
+from likely.circuit.model.tolerances import LARGEST_EXPONENT
 from likely.schema.values import Numbers
 
-_ROOT = 0.5 * math.log(2 * math.pi)
+_LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 
 
 def _gaussian(v: Numbers, a: float, b: float) -> Numbers:
     z = (v - a) / b
-    return -0.5 * z * z - math.log(b) - _ROOT
+    return -0.5 * z * z - math.log(b) - _LOG_ROOT_2PI
 
 
 def _lognormal(v: Numbers, a: float, b: float) -> Numbers:
@@ -55,11 +56,11 @@ def _poisson(v: Numbers, a: float, b: float) -> Numbers:
 
 @dataclass(frozen=True)
 class Family:
-    """A density with one peak: its name in the core, its formula, its peak, and its twin in scipy."""
+    """A unimodal density: its name in the core, its log density, its mode, and its twin in scipy."""
 
     code: int
     log_density: Callable[[Numbers, float, float], Numbers]
-    peak: Callable[[float, float], float]
+    mode: Callable[[float, float], float]
     scipy: Callable[[Any, float, float], Any]
     discrete: bool = False
 
@@ -67,7 +68,10 @@ class Family:
 FAMILIES: dict[str, Family] = {
     "gaussian": Family(1, _gaussian, lambda a, b: a, lambda stats, a, b: stats.norm(a, b)),
     "lognormal": Family(
-        2, _lognormal, lambda a, b: math.exp(min(a - b * b, 700.0)), lambda stats, a, b: stats.lognorm(b, scale=math.exp(a))
+        2,
+        _lognormal,
+        lambda a, b: math.exp(min(a - b * b, LARGEST_EXPONENT)),
+        lambda stats, a, b: stats.lognorm(b, scale=math.exp(a)),
     ),
     "exponential": Family(3, _exponential, lambda a, b: 0.0, lambda stats, a, b: stats.expon(scale=1 / a)),
     "gamma": Family(4, _gamma, lambda a, b: (a - 1) / b, lambda stats, a, b: stats.gamma(a, scale=1 / b)),

@@ -1,9 +1,9 @@
-"""How much room a range of doubles has in a feature: the width of an interval of reals, the count of values elsewhere.
+"""The measure of a range of doubles in a feature: the width of an interval of reals, the count of values elsewhere.
 
-A density of a number is per unit of the raw feature. So a whole number `v` has the room of [v, v + 1), a multiple of a
-step the room of one step, a category, a rank and a special code have room 1, and
+A density of a number is per unit of the raw feature. So a whole number `v` has the measure of [v, v + 1), a
+multiple of a step the measure of one step, a category, a rank and a special code have measure 1, and
 
-    mass of a leaf = sum over bins of density * room = 1.
+    mass of a leaf = sum over bins of density * measure = 1.
 """
 
 from __future__ import annotations
@@ -12,41 +12,40 @@ import numpy as np
 
 from likely.circuit.model.nodes import Leaf
 from likely.errors import CircuitError
-from likely.schema import Feature, Mixed
+from likely.schema import Feature
 from likely.schema.grid import slack, steps_below
 from likely.schema.region import Region
 from likely.schema.values import LARGEST, Numbers, code_number
 
 
-def room(feature: Feature, low: Numbers, high: Numbers) -> Numbers:
-    """The room of each range low <= v < high."""
+def measure(feature: Feature, low: Numbers, high: Numbers) -> Numbers:
+    """The measure of each range low <= v < high."""
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    grid = getattr(feature, "grid", None) if feature.numeric else 1.0
-    if grid is None:
-        found = np.clip(high, -LARGEST, LARGEST) - np.clip(low, -LARGEST, LARGEST)
+    if feature.grid is None:
+        sizes = np.clip(high, -LARGEST, LARGEST) - np.clip(low, -LARGEST, LARGEST)
     else:
         start, end = places(feature, low, high)
         taken = sum(((start <= place) & (place < end)).astype(np.float64) for place in taken_places(feature))
-        found = (end - start - taken) * grid
-    if isinstance(feature, Mixed):
-        for k in range(len(feature.codes)):
-            found = found + ((low <= code_number(k)) & (high > code_number(k)))
-    return np.asarray(found)
+        sizes = (end - start - taken) * feature.grid
+    if feature.numeric:
+        for k in range(len(feature.atoms)):
+            sizes = sizes + ((low <= code_number(k)) & (high > code_number(k)))
+    return np.asarray(sizes)
 
 
 def places(feature: Feature, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
     """The multiples of a feature's step, or the values in its list, in each range: the first place, and the first beyond."""
+    assert feature.grid is not None
     if feature.numeric:
-        grid: float = getattr(feature, "grid")  # noqa: B009 - the caller knows that there is one
-        return steps_below(low, grid), steps_below(high, grid)
+        return steps_below(low, feature.grid), steps_below(high, feature.grid)
     last = len(feature.atoms)
     return np.clip(np.ceil(low), 0, last), np.clip(np.ceil(high), 0, last)
 
 
 def taken_places(feature: Feature) -> list[float]:
     """The places of numbers within the bounds of a mixed feature that are codes, in order: no value stands there."""
-    grid = getattr(feature, "grid", None)
-    if grid is None or not isinstance(feature, Mixed):
+    grid = feature.grid
+    if grid is None or not feature.numeric:
         return []
     gaps = Region.between(feature.lower, feature.upper) - feature.region
     return [round(low / grid) for low, _ in gaps.intervals if abs(low / grid - round(low / grid)) <= slack(low / grid, grid)]
@@ -57,7 +56,7 @@ def half_open(feature: Feature, region: Region) -> tuple[Numbers, Numbers]:
     ends = np.array(region.intervals, dtype=np.float64).reshape(-1, 2)
     low, high = ends[:, 0], ends[:, 1]
     beyond = np.nextafter(high, np.inf)
-    grid = getattr(feature, "grid", None)
+    grid = feature.grid
     return low, beyond if grid is None else np.where(high < -LARGEST, beyond, (0.5 - steps_below(-high, grid)) * grid)
 
 
@@ -76,28 +75,28 @@ def mass(leaf: Leaf, feature: Feature, region: Region | None = None) -> float:
     low, high = (np.array([-np.inf]), np.array([np.inf])) if region is None else half_open(feature, region)
     for start, end in zip(low, high, strict=True):
         if len(densities):
-            inner = room(feature, np.clip(breaks[:-1], start, end), np.clip(breaks[1:], start, end))
+            inner = measure(feature, np.clip(breaks[:-1], start, end), np.clip(breaks[1:], start, end))
             total += float(densities @ inner)
-        if leaf.peaked is not None:
-            total += leaf.peaked.share * _peaked_mass(leaf, feature, float(start), float(end))
+        if leaf.parametric is not None:
+            total += leaf.parametric.share * _parametric_mass(leaf, feature, float(start), float(end))
     return total
 
 
-def _peaked_mass(leaf: Leaf, feature: Feature, low: float, high: float) -> float:
+def _parametric_mass(leaf: Leaf, feature: Feature, low: float, high: float) -> float:
     """The mass of the parametric part in low <= v < high. On a feature with a step, a value stands for one step."""
     from scipy import stats
 
     from likely.circuit.model.families import FAMILIES
 
-    assert leaf.peaked is not None
+    assert leaf.parametric is not None
     low, high = max(low, -LARGEST), min(high, LARGEST)
     if low >= high:
         return 0.0
-    family = FAMILIES[leaf.peaked.family]
-    law = family.scipy(stats, leaf.peaked.a, leaf.peaked.b)
+    family = FAMILIES[leaf.parametric.family]
+    law = family.scipy(stats, leaf.parametric.a, leaf.parametric.b)
     if family.discrete:
         return float(law.cdf(np.ceil(high) - 1) - law.cdf(np.ceil(low) - 1))
-    grid = getattr(feature, "grid", None)
+    grid = feature.grid
     if grid is not None:
         low, high = (float((steps_below(np.array(end), grid) - 0.5) * grid) for end in (low, high))
     return float(law.cdf(high) - law.cdf(low))

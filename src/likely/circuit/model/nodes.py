@@ -2,10 +2,10 @@
 
 A leaf is a density of one variable, in two parts that may both be there:
 
-    density(v) = steps(v) + share * peaked(v)
+    density(v) = steps(v) + share * parametric(v)
 
 `steps` is constant between breaks (every value of every feature is one double, so categories, ranks and special codes
-are steps too), `peaked` is a parametric density with one peak (`likely.circuit.model.families`). Densities of numbers are
+are steps too), `parametric` is a unimodal parametric density (`likely.circuit.model.families`). Densities of numbers are
 per unit of the raw feature, those of categories, ranks and codes are probabilities.
 """
 
@@ -19,6 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from likely.circuit.model.tolerances import CODES_SLACK
 from likely.errors import CircuitError
 from likely.schema.region import above
 from likely.schema.values import LARGEST, Numbers, code_number
@@ -29,8 +30,8 @@ NO_STEPS: Steps = (np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
-class Peaked:
-    """A parametric density with one peak, times its share of the leaf's mass."""
+class ParametricPart:
+    """A unimodal parametric density, times its share of the leaf's mass."""
 
     family: str
     a: float
@@ -40,25 +41,30 @@ class Peaked:
 
 def _floats(values: Any, thing: str) -> tuple[float, ...]:
     try:
-        found = tuple(float(value) for value in values)
+        numbers = tuple(float(value) for value in values)
     except (TypeError, ValueError, OverflowError):
         raise CircuitError(thing, "be numbers", repr(values), "give a list of floats") from None
-    bad = next((value for value in found if not math.isfinite(value)), None)
+    bad = next((value for value in numbers if not math.isfinite(value)), None)
     if bad is not None:
         raise CircuitError(thing, "be finite", bad, "drop the node or correct the number")
-    return found
+    return numbers
 
 
 def _probabilities(values: Any, thing: str) -> tuple[float, ...]:
-    found = _floats(values, thing)
-    if any(value < 0 for value in found):
-        raise CircuitError(thing, "not be negative", min(found), "correct the number")
-    return found
+    numbers = _floats(values, thing)
+    if any(value < 0 for value in numbers):
+        raise CircuitError(thing, "not be negative", min(numbers), "correct the number")
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A mixture: the weighted sum of children over the same variables."""
+    """A mixture: the weighted sum of children over the same variables.
+
+    Args:
+        children: Places of nodes before this one.
+        weights: One per child, at least 0, which sum to 1.
+    """
 
     kind: ClassVar[str] = "sum"
     children: tuple[int, ...]
@@ -75,7 +81,11 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Independence: the product of children over different variables."""
+    """Independence: the product of children over different variables.
+
+    Args:
+        children: Places of nodes before this one.
+    """
 
     kind: ClassVar[str] = "product"
     children: tuple[int, ...]
@@ -86,17 +96,21 @@ class Product:
 
 def _places(children: Any) -> tuple[int, ...]:
     try:
-        found = tuple(operator.index(child) for child in children)
+        indices = tuple(operator.index(child) for child in children)
     except TypeError:
         raise CircuitError("The children of a node", "be places of nodes", repr(children), "give a list of integers") from None
-    if not found:
+    if not indices:
         raise CircuitError("A sum or product", "have children", "none", "drop the node")
-    return found
+    return indices
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf(ABC):
-    """A density of one variable, given by its place."""
+    """A density of one variable.
+
+    Args:
+        variable: Its place among the circuit's variables.
+    """
 
     kind: ClassVar[str]
     variable: int
@@ -115,14 +129,20 @@ class Leaf(ABC):
         """The piecewise constant part."""
 
     @property
-    def peaked(self) -> Peaked | None:
+    def parametric(self) -> ParametricPart | None:
         """The parametric part, if there is one."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram(Leaf):
-    """`densities[i]` for breaks[i] <= v < breaks[i + 1], nothing outside."""
+    """A density that is constant between breaks: `densities[i]` for breaks[i] <= v < breaks[i + 1], 0 outside.
+
+    Args:
+        variable: Its place among the circuit's variables.
+        breaks: Both ends of every bin, increasing.
+        densities: One per bin, per unit of the feature.
+    """
 
     kind: ClassVar[str] = "histogram"
     breaks: tuple[float, ...]
@@ -149,7 +169,12 @@ class Histogram(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Categories(Leaf):
-    """A probability for each value of a discrete feature, in the feature's order."""
+    """A probability for each value of a discrete feature.
+
+    Args:
+        variable: Its place among the circuit's variables.
+        probabilities: One per value, in the feature's order.
+    """
 
     kind: ClassVar[str] = "categories"
     probabilities: tuple[float, ...]
@@ -165,7 +190,12 @@ class Categories(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli(Leaf):
-    """`p` for the second value of a binary feature, 1 - p for the first."""
+    """A probability for the second value of a binary feature.
+
+    Args:
+        variable: Its place among the circuit's variables.
+        p: Of the second value; the first has 1 - p.
+    """
 
     kind: ClassVar[str] = "bernoulli"
     p: float
@@ -183,7 +213,14 @@ class Bernoulli(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Parametric(Leaf):
-    """A density with one peak: `family` is a name in `likely.circuit.model.families`, `a` and `b` its parameters."""
+    """A unimodal density of numbers.
+
+    Args:
+        variable: Its place among the circuit's variables.
+        family: "gaussian", "lognormal", "exponential", "gamma" or "poisson" (`likely.circuit.model.families`).
+        a: Its first parameter.
+        b: Its second, where it has one.
+    """
 
     kind: ClassVar[str] = "parametric"
     family: str
@@ -211,13 +248,19 @@ class Parametric(Leaf):
         return NO_STEPS
 
     @property
-    def peaked(self) -> Peaked:
-        return Peaked(self.family, self.a, self.b)
+    def parametric(self) -> ParametricPart:
+        return ParametricPart(self.family, self.a, self.b)
 
 
 @dataclass(frozen=True, slots=True)
 class Coded(Leaf):
-    """A mixed feature: a probability for each special code, and a density of the numbers with the rest of the mass."""
+    """A density of a mixed feature: a probability for each special code, and the rest of the mass for its numbers.
+
+    Args:
+        variable: Its place among the circuit's variables.
+        codes: A probability per special code, in the feature's order.
+        numbers: The density of the numbers, if there are any; it has mass 1 itself.
+    """
 
     kind: ClassVar[str] = "coded"
     codes: tuple[float, ...]
@@ -232,7 +275,7 @@ class Coded(Leaf):
             raise CircuitError("The numbers of a leaf", "lie above the codes", self.numbers.breaks[0], "cut off the bin")
         if self.numbers is not None and self.numbers.variable != self.variable:
             raise CircuitError("The numbers of a leaf", "be of the leaf's variable", self.numbers.variable, "correct it")
-        if math.fsum(self.codes) > 1 + 1e-9:
+        if math.fsum(self.codes) > 1 + CODES_SLACK:
             raise CircuitError("The probabilities of codes", "sum to at most 1", math.fsum(self.codes), "scale them")
 
     @property
@@ -251,9 +294,9 @@ class Coded(Leaf):
         return np.concatenate([gaps, breaks]), np.concatenate([values, densities * self.share])
 
     @property
-    def peaked(self) -> Peaked | None:
-        found = self.numbers.peaked if self.numbers is not None else None
-        return None if found is None else Peaked(found.family, found.a, found.b, self.share)
+    def parametric(self) -> ParametricPart | None:
+        part = self.numbers.parametric if self.numbers is not None else None
+        return None if part is None else ParametricPart(part.family, part.a, part.b, self.share)
 
 
 Node: TypeAlias = Sum | Product | Leaf
@@ -262,11 +305,11 @@ KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in (Sum, Product, Histog
 
 def node_to_dict(node: Node) -> dict[str, Any]:
     """Plain data that `node_from_dict` reads back without loss."""
-    found: dict[str, Any] = {"kind": node.kind}
+    data: dict[str, Any] = {"kind": node.kind}
     for item in fields(node):
         value = getattr(node, item.name)
-        found[item.name] = node_to_dict(value) if isinstance(value, Leaf) else list(value) if isinstance(value, tuple) else value
-    return found
+        data[item.name] = node_to_dict(value) if isinstance(value, Leaf) else list(value) if isinstance(value, tuple) else value
+    return data
 
 
 def node_from_dict(data: Any) -> Node:
@@ -286,8 +329,3 @@ def node_from_dict(data: Any) -> Node:
 
 def _kind_of(data: Any) -> str:
     return repr(data.get("kind")) if isinstance(data, dict) else type(data).__name__
-
-
-def is_number(values: Numbers) -> Any:
-    """Which doubles are numbers: not codes, not unknown."""
-    return np.abs(values) <= LARGEST

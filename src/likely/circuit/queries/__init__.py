@@ -1,1 +1,12 @@
-"""What a circuit can be asked: likelihoods, bounds, marginals, conditionals, moments, samples, the most probable explanation."""
+"""What a circuit can be asked.
+
+To be read in this order:
+
+    evaluate    likelihoods, bounds over boxes, probabilities of boxes, derivatives: one sweep each
+    transform   marginals, conditionals and merged circuits, which are circuits again
+    moments     means and covariances
+    sample      rows drawn at random
+    mpe         the most probable explanation of what is known of a row
+
+Queries know the model, not how it was learned.
+"""

@@ -1,16 +1,17 @@
 """One bottom-up sweep, many algebras: likelihoods, approximations from both sides, bounds, derivatives, probabilities.
 
-A circuit is a formula of sums and products over its leaves. What stands in the leaves, and what a sum does with its
-children, decides what the root is:
+A circuit is a formula of sums and products over its leaves, the network polynomial (Darwiche 2003). What stands in the
+leaves, and what a sum does with its children, decides what the root is:
 
     leaves at a row's values            sum          the likelihood
-                                        max          the paper's approximation, from below
+                                        max          the paper's approximation, from below: the best induced tree
                                         both maxima  its counterpart, from above
-    leaves at 1 for unknown values      sum          the marginal likelihood
+    leaves at 1 for unknown values      sum          the marginal likelihood of the evidence
     leaves at extremes over a box       sum          bounds for every row of the box
     leaves at their mass in a box       sum          the probability of the box
 
-Batches of rows run in the compiled core. All results are natural logarithms; densities are per unit of raw features.
+A sweep back down gives the derivative by every leaf. Batches of rows run in the compiled core. All results are natural
+logarithms; densities are per unit of raw features.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import pandas as pd
 
 from likely._jobs import thread_count
 from likely.circuit.model.box import Box, leaf_logs, regions_of
+from likely.circuit.model.cells import Algebra
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.measure import mass
 from likely.circuit.model.nodes import Leaf
@@ -32,26 +34,46 @@ from likely.errors import CircuitError
 from likely.schema.region import Region, below
 from likely.schema.values import Name, Numbers
 
-SUM, UNDER, OVER = 0, 1, 2
-
 
 def log_likelihood(circuit: Circuit, rows: pd.DataFrame | Numbers, *, n_jobs: int | None = None) -> Numbers:
-    """log p(row) of each row, exactly; what is unknown (NaN, or the class left out) is summed over."""
-    return circuit.core.evaluate(circuit.encode(rows), SUM, thread_count(n_jobs, CircuitError))
+    """log p(row) of each row, exactly; what is unknown (NaN, or the class left out) is summed over.
+
+    Args:
+        circuit: The distribution.
+        rows: A table with some of its columns, or encoded rows (`circuit.encode`).
+        n_jobs: Threads to work on; None or -1 for one per core. The same bits on any number.
+
+    Returns:
+        A number per row.
+    """
+    return circuit.log_likelihood(rows, n_jobs=n_jobs)
 
 
 def max_log_likelihood(
-    circuit: Circuit, rows: pd.DataFrame | Numbers, *, side: Literal["under", "over"] = "under", n_jobs: int | None = None
+    circuit: Circuit,
+    rows: pd.DataFrame | Numbers,
+    *,
+    side: Literal["under", "over"] = "under",
+    n_jobs: int | None = None,
 ) -> Numbers:
     """An approximation of log p(row) that has no sums, from below or from above.
 
     With t_a = w_a o_a the weighted children of a sum, there are n of them:
-      "under": max_a t_a <= sum_a t_a, what the paper puts into its programme;
+      "under": max_a t_a <= sum_a t_a, what the paper puts into its programme (the maximiser circuit);
       "over": min(n max_a t_a, max_a o_a) >= sum_a t_a, since no term exceeds the largest, and a sum is a weighted mean.
+
+    Args:
+        circuit: The distribution.
+        rows: A table with some of its columns, or encoded rows (`circuit.encode`).
+        side: "under" for a lower bound, "over" for an upper bound.
+        n_jobs: Threads to work on; None or -1 for one per core. The same bits on any number.
+
+    Returns:
+        A number per row.
     """
     if side not in ("under", "over"):
         raise CircuitError("side", "be 'under' or 'over'", repr(side), "'under' is the paper's")
-    algebra = UNDER if side == "under" else OVER
+    algebra = Algebra.UNDER if side == "under" else Algebra.OVER
     return circuit.core.evaluate(circuit.encode(rows), algebra, thread_count(n_jobs, CircuitError))
 
 
@@ -64,9 +86,16 @@ class LogLikelihoodBounds:
 
 
 def bounds(circuit: Circuit, box: Box) -> LogLikelihoodBounds:
-    """LogLikelihoodBounds of the log-likelihood over all rows of a box: every leaf at its least and at its greatest there.
+    """Bounds of the log-likelihood over all rows of a box: every leaf at its least and at its greatest there.
 
-    Exact where the box is one row; over where different leaves of one variable peak at different values.
+    Exact where the box is one row; loose where different leaves of one variable are greatest at different values.
+
+    Args:
+        circuit: The distribution.
+        box: The allowed values of some variables by name; every other variable is free.
+
+    Raises:
+        CircuitError: If the box holds no row.
     """
     logs = np.zeros((2, len(circuit.nodes)))
     for cells, region in zip(circuit.cells, regions_of(circuit, box), strict=True):
@@ -76,9 +105,14 @@ def bounds(circuit: Circuit, box: Box) -> LogLikelihoodBounds:
 
 
 def log_probability(circuit: Circuit, box: Box) -> float:
-    """log P(the row lies in a box), every variable that the box does not name being free.
+    """log P(the row lies in a box). Exact for normalised circuits; the floor is not counted.
 
-    Exact for normalised circuits; the floor is not counted.
+    Args:
+        circuit: The distribution.
+        box: The allowed values of some variables by name; every other variable is free.
+
+    Raises:
+        CircuitError: If the box holds no row.
     """
     logs = np.zeros((1, len(circuit.nodes)))
     regions = regions_of(circuit, box)
@@ -97,8 +131,8 @@ class Derivatives:
     """The derivative of a circuit by each of its leaves, which answers for every single value at once.
 
     A circuit is linear in the leaves of one variable. So with D the derivatives, the sum over the leaves of variable j of
-    D_leaf * p_leaf(v) is the likelihood with x_j = v and all else as it was. Over a box it bounds, from above, the
-    likelihood of every row of the box with x_j = v.
+    D_leaf * p_leaf(v) is the likelihood with x_j = v and all else as it was (Darwiche 2003: the partial derivatives of
+    the network polynomial). Over a box it bounds, from above, the likelihood of every row of the box with x_j = v.
     """
 
     circuit: Circuit
@@ -108,7 +142,12 @@ class Derivatives:
     log_derivative: Numbers
 
     def at(self, name: Name, values: Numbers) -> Numbers:
-        """The log-likelihood (or its upper bound) with a variable at each of these doubles and all else as it was."""
+        """The log-likelihood (or its upper bound) with a variable at each of these values and all else as it was.
+
+        Args:
+            name: The variable.
+            values: Doubles, as `circuit.encode` makes them.
+        """
         cells = self.circuit.cells[self.circuit.index(name)]
         return self._combined(cells.leaves, cells.log_densities(np.asarray(values, dtype=np.float64), self.circuit.floor))
 
@@ -116,6 +155,9 @@ class Derivatives:
         """Breaks of a variable, and the log-likelihood (or bound) in every cell between, below and above them.
 
         Exact where no leaf of the variable is parametric; those are bounded by their largest value in the cell.
+
+        Args:
+            name: The variable.
         """
         cells = self.circuit.cells[self.circuit.index(name)]
         edges = np.concatenate([[-np.inf], cells.breaks, [np.inf]])
@@ -127,7 +169,15 @@ class Derivatives:
 
 
 def derivatives(circuit: Circuit, at: pd.DataFrame | Numbers | Box) -> Derivatives:
-    """The derivatives at a row (a table of one, or doubles, NaN for unknown), or those of the upper bound over a box."""
+    """The derivatives at a row, or those of the upper bound over a box.
+
+    Args:
+        circuit: The distribution.
+        at: A table of one row, one encoded row (NaN for unknown), or a box.
+
+    Raises:
+        CircuitError: If there are several rows, or the box holds none.
+    """
     if not isinstance(at, Mapping):
         row = circuit.encode(at)
         if len(row) != 1:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
-from likely.circuit.model.measure import massless, places, room
-from likely.circuit.model.nodes import Leaf, Peaked, Product, Sum
+from likely.circuit.model.measure import massless, measure, places
+from likely.circuit.model.nodes import Leaf, ParametricPart, Product, Sum
 from likely.schema import Feature, Mixed
 from likely.schema.values import Name, Numbers
 
@@ -19,8 +19,11 @@ from likely.schema.values import Name, Numbers
 class Moments:
     """The mean of each variable and the covariance of each pair; ranks and places count as numbers from 0 on."""
 
+    #: the ordered variables without special codes
     names: tuple[Name, ...]
+    #: of each variable
     mean: Numbers
+    #: of each pair
     covariance: Numbers
 
     @property
@@ -28,8 +31,8 @@ class Moments:
         """Pearson's correlation of each pair; 0 beside a constant."""
         deviation = np.sqrt(np.diag(self.covariance))
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.covariance / np.outer(deviation, deviation)
-        return np.asarray(np.where(np.isfinite(found), found, 0.0))
+            ratio = self.covariance / np.outer(deviation, deviation)
+        return np.asarray(np.where(np.isfinite(ratio), ratio, 0.0))
 
     def to_frame(self) -> pd.DataFrame:
         """Mean and standard deviation per variable."""
@@ -41,7 +44,13 @@ def moments(circuit: Circuit) -> Moments:
 
     Bottom-up, with m the mean and C the covariance of a node over its own variables:
       product: the children are independent, so both are those of the children side by side;
-      sum:     m = sum_a w_a m_a,  C = sum_a w_a (C_a + (m_a - m)(m_a - m)').
+      sum:     m = sum_a w_a m_a,  C = sum_a w_a (C_a + (m_a - m)(m_a - m)'), the law of total covariance.
+
+    Args:
+        circuit: The distribution.
+
+    Raises:
+        CircuitError: If a leaf has density 0 everywhere.
     """
     wanted = [j for j, variable in enumerate(circuit.variables) if variable.ordered and not isinstance(variable, Mixed)]
     column = {variable: c for c, variable in enumerate(wanted)}
@@ -67,10 +76,10 @@ def leaf_moments(leaf: Leaf, feature: Feature) -> tuple[float, float]:
     breaks, densities = leaf.steps
     masses, centres, spreads = np.empty(0), np.empty(0), np.empty(0)
     if len(densities):
-        masses = densities * room(feature, breaks[:-1], breaks[1:])
+        masses = densities * measure(feature, breaks[:-1], breaks[1:])
         centres, spreads = _bin_moments(feature, breaks[:-1], breaks[1:])
-    if leaf.peaked is not None:
-        parts = (leaf.peaked.share, *_family_moments(leaf.peaked))
+    if leaf.parametric is not None:
+        parts = (leaf.parametric.share, *_family_moments(leaf.parametric))
         masses, centres, spreads = (np.append(*pair) for pair in zip((masses, centres, spreads), parts, strict=True))
     if not masses.any():
         raise massless(feature)
@@ -81,15 +90,15 @@ def leaf_moments(leaf: Leaf, feature: Feature) -> tuple[float, float]:
 
 def _bin_moments(feature: Feature, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
     """Mean and variance of a value spread evenly over low <= v < high."""
-    grid = getattr(feature, "grid", None) if feature.numeric else 1.0
+    grid = feature.grid
     if grid is None:
         return (low + high) / 2, (high - low) ** 2 / 12
     start, end = places(feature, low, high)
     return (start + end - 1) / 2 * grid, ((end - start) ** 2 - 1) / 12 * grid**2
 
 
-def _family_moments(peaked: Peaked) -> tuple[float, float]:
+def _family_moments(parametric: ParametricPart) -> tuple[float, float]:
     from scipy import stats
 
-    law = FAMILIES[peaked.family].scipy(stats, peaked.a, peaked.b)
+    law = FAMILIES[parametric.family].scipy(stats, parametric.a, parametric.b)
     return float(law.mean()), float(law.var())

@@ -1,4 +1,9 @@
-"""The most probable completion: what the unknown values of a row most likely are."""
+"""The most probable explanation (MPE): what the unknown values of a row most likely are, given the known ones.
+
+To find the very best one is NP-hard for circuits in general (Peharz et al. 2017; Conaty, Maua and de Campos
+2017). The maximiser circuit - every sum takes its largest child - gives the best single induced tree; from its modes,
+coordinate ascent by the circuit's derivatives goes up.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from likely.circuit.model.box import leaf_logs, on_values
+from likely.circuit.model.cells import Algebra
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.nodes import Leaf, Product, Sum
-from likely.circuit.queries.evaluate import UNDER, derivatives, log_likelihood
+from likely.circuit.queries.evaluate import derivatives, log_likelihood
 from likely.schema.grid import snap, steps_below
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.values import LARGEST, Numbers
@@ -20,31 +26,37 @@ from likely.schema.values import LARGEST, Numbers
 
 @dataclass(frozen=True)
 class Completion:
-    """Rows without unknowns, how likely they are, and what no completion of the same row can exceed."""
+    """Rows without unknowns, how likely they are, and what no completion of the same row can exceed: see `complete`."""
 
+    #: rows x variables, as `circuit.encode` makes them
     rows: Numbers
+    #: of each row
     log_likelihood: Numbers
     #: An upper bound of the log-likelihood of every completion; where it equals `log_likelihood`, there is no better one.
     upper: Numbers
 
 
 def complete(circuit: Circuit, rows: pd.DataFrame | Numbers) -> Completion:
-    """Every row with its unknown values (NaN) filled in by likely ones.
+    """Every row with its unknown values (NaN) filled in by the most probable ones (MPE), as far as they are known.
 
-    To find the very best completion is NP-hard for circuits in general. This one starts from the best single branch
-    (every sum takes its largest child: exact where one branch dominates) and then changes one value at a time, to the
-    best given all others, until none helps. `upper` says how far from the best it can be at most.
+    The search starts from the best single induced tree (every sum takes its largest child: exact where one of them
+    dominates) and then changes one value at a time, to the best given all others, until none helps. `upper` says how far
+    from the most probable explanation it can be at most.
+
+    Args:
+        circuit: The distribution.
+        rows: The evidence: a table with some of the circuit's columns, or encoded rows; NaN is unknown.
     """
     given = circuit.encode(rows)
-    peaks = np.array([_peak_logs(circuit, row) for row in given]).reshape(len(given), len(circuit.nodes))
-    branches = circuit.core.sweep(peaks, UNDER)
-    done = [_climbed(circuit, row, _branch(circuit, row, values)) for row, values in zip(given, branches, strict=True)]
+    largest = np.array([_largest_logs(circuit, row) for row in given]).reshape(len(given), len(circuit.nodes))
+    maximised = circuit.core.sweep(largest, Algebra.UNDER)
+    done = [_ascended(circuit, row, _induced(circuit, row, values)) for row, values in zip(given, maximised, strict=True)]
     filled = np.array(done).reshape(given.shape)
     likelihood = log_likelihood(circuit, filled)
-    return Completion(filled, likelihood, np.maximum(circuit.core.sweep(peaks)[:, -1], likelihood))
+    return Completion(filled, likelihood, np.maximum(circuit.core.sweep(largest)[:, -1], likelihood))
 
 
-def _peak_logs(circuit: Circuit, row: Numbers) -> Numbers:
+def _largest_logs(circuit: Circuit, row: Numbers) -> Numbers:
     """Leaves at the known values of a row, and at their largest where it is unknown."""
     logs = leaf_logs(circuit, row[None, :])[0]
     for j in np.flatnonzero(np.isnan(row)):
@@ -53,9 +65,9 @@ def _peak_logs(circuit: Circuit, row: Numbers) -> Numbers:
     return np.asarray(logs)
 
 
-def _branch(circuit: Circuit, row: Numbers, values: Numbers) -> Numbers:
-    """The completion along the likeliest branch: sums at their largest child, unknown leaves at their peak."""
-    found, waiting = row.copy(), [len(circuit.nodes) - 1]
+def _induced(circuit: Circuit, row: Numbers, values: Numbers) -> Numbers:
+    """The completion of the best induced tree: sums at their largest child, unknown leaves at their mode."""
+    completed, waiting = row.copy(), [len(circuit.nodes) - 1]
     while waiting:
         place = waiting.pop()
         node = circuit.nodes[place]
@@ -68,39 +80,39 @@ def _branch(circuit: Circuit, row: Numbers, values: Numbers) -> Numbers:
         elif isinstance(node, Leaf) and np.isnan(row[node.variable]):
             choices, cells = candidates(circuit, node.variable), circuit.cells[node.variable]
             densities = cells.log_densities(choices, circuit.floor)[cells.leaves.index(place)]
-            found[node.variable] = choices[int(np.argmax(densities))]
-    return found
+            completed[node.variable] = choices[int(np.argmax(densities))]
+    return completed
 
 
-def _climbed(circuit: Circuit, row: Numbers, start: Numbers) -> Numbers:
-    """One unknown value at a time at its best given all others, until nothing changes."""
-    found, best = start.copy(), -np.inf
+def _ascended(circuit: Circuit, row: Numbers, start: Numbers) -> Numbers:
+    """Coordinate ascent: one unknown value at a time at its best given all others, until nothing changes."""
+    completed, best = start.copy(), -np.inf
     unknown = np.flatnonzero(np.isnan(row))
     while unknown.size:
-        slopes = derivatives(circuit, found)
+        slopes = derivatives(circuit, completed)
         if slopes.value <= best:
             break
         best = slopes.value
         for j in unknown:
-            slopes = derivatives(circuit, found)
+            slopes = derivatives(circuit, completed)
             choices = candidates(circuit, int(j))
             values = slopes.at(circuit.names[j], choices)
             if values.max() > slopes.value:
-                found[j] = choices[int(np.argmax(values))]
-    return found
+                completed[j] = choices[int(np.argmax(values))]
+    return completed
 
 
 def candidates(circuit: Circuit, variable: int) -> Numbers:
-    """A value of a variable in every cell that holds one, and those nearest to the peaks of its parametric leaves."""
+    """A value of a variable in every cell that holds one, and those nearest to the modes of its parametric leaves."""
     feature, cells = circuit.variables[variable], circuit.cells[variable]
-    grid = getattr(feature, "grid", None)
+    grid = feature.grid
     edges = [-np.inf, *cells.breaks, np.inf]
     parts = [on_values(feature, Region.between(low, below(high))) for low, high in pairwise(edges)]
     firsts = [part.intervals[0] for part in parts if not part.empty]
-    peaks = [FAMILIES[peaked.family].peak(peaked.a, peaked.b) for peaked in cells.peaked if peaked is not None]
-    found = [_nearest(0.5 * low + 0.5 * high, low, high, grid) for low, high in firsts]
-    found += [_nearest(peak, low, high, grid) for peak in peaks for low, high in on_values(feature, EVERYTHING).intervals]
-    return np.unique(np.concatenate(found))
+    modes = [FAMILIES[part.family].mode(part.a, part.b) for part in cells.parametric if part is not None]
+    values = [_nearest(0.5 * low + 0.5 * high, low, high, grid) for low, high in firsts]
+    values += [_nearest(mode, low, high, grid) for mode in modes for low, high in on_values(feature, EVERYTHING).intervals]
+    return np.unique(np.concatenate(values))
 
 
 def _nearest(wanted: float, low: float, high: float, grid: float | None) -> Numbers:

@@ -1,4 +1,4 @@
-"""Rows drawn from a circuit: from the root down, a sum chooses a child, a product takes all, a leaf draws a value."""
+"""Ancestral sampling: from the root down, a sum chooses a child, a product takes all, a leaf draws a value."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
-from likely.circuit.model.measure import massless, places, room, taken_places
-from likely.circuit.model.nodes import Leaf, Peaked, Product, Sum
+from likely.circuit.model.measure import massless, measure, places, taken_places
+from likely.circuit.model.nodes import Leaf, ParametricPart, Product, Sum
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.grid import snap
@@ -19,9 +19,17 @@ from likely.schema.values import LARGEST, Numbers
 
 
 def sample(circuit: Circuit, count: int, *, random_state: int = 0) -> pd.DataFrame:
-    """`count` independent rows with the user's columns and dtypes, the class included; the same for the same seed.
+    """Independent rows with the user's columns and dtypes, the class included.
 
     To draw given some values, draw from `conditional(circuit, evidence)`.
+
+    Args:
+        circuit: The distribution.
+        count: How many rows.
+        random_state: The same rows for the same number.
+
+    Raises:
+        CircuitError: If the count is negative, or a leaf that is drawn from has density 0 everywhere.
     """
     rows = sample_rows(circuit, count, np.random.default_rng(random_state))
     return pd.DataFrame({variable.name: variable.decode(rows[:, j]) for j, variable in enumerate(circuit.variables)})
@@ -56,40 +64,39 @@ def _chosen(masses: Numbers, uniform: Numbers) -> NDArray[np.intp]:
 def draw(leaf: Leaf, feature: Feature, uniform: Numbers) -> Numbers:
     """A value of a leaf for each pair of uniform numbers: the first chooses the bin, the second a value in it."""
     breaks, densities = leaf.steps
-    masses = densities * room(feature, breaks[:-1], breaks[1:]) if len(densities) else np.empty(0)
-    peaked = leaf.peaked
-    parts = np.append(masses, peaked.share if peaked is not None else 0.0)
+    masses = densities * measure(feature, breaks[:-1], breaks[1:]) if len(densities) else np.empty(0)
+    parametric = leaf.parametric
+    parts = np.append(masses, parametric.share if parametric is not None else 0.0)
     if not parts.any():
         raise massless(feature)
     part = _chosen(parts, uniform[:, 0])
     stepped = part < len(masses)
-    found = np.empty(len(uniform))
+    values = np.empty(len(uniform))
     inner = part[stepped]
-    found[stepped] = _within(feature, breaks[inner], breaks[inner + 1], uniform[stepped, 1])
-    if peaked is not None:
-        found[~stepped] = _from_family(peaked, feature, uniform[~stepped, 1])
-    return found
+    values[stepped] = _within(feature, breaks[inner], breaks[inner + 1], uniform[stepped, 1])
+    if parametric is not None:
+        values[~stepped] = _from_family(parametric, feature, uniform[~stepped, 1])
+    return values
 
 
 def _within(feature: Feature, low: Numbers, high: Numbers, uniform: Numbers) -> Numbers:
     """A value of the feature in each range low <= v < high, all equally likely."""
-    grid = getattr(feature, "grid", None) if feature.numeric else 1.0
+    grid = feature.grid
     if grid is None:
         inside = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
     else:
         start, end = places(feature, low, high)
         taken = taken_places(feature)
         free = end - start - sum((start <= place) & (place < end) for place in taken)
-        found = start + np.floor(uniform * free)
+        position = start + np.floor(uniform * free)
         for place in taken:  # in order: a number that is a code is passed over
-            found = found + ((start <= place) & (place <= found))
-        inside = snap(found * grid, grid)
+            position = position + ((start <= place) & (place <= position))
+        inside = snap(position * grid, grid)
     return np.where(low < -LARGEST, low, inside)
 
 
-def _from_family(peaked: Peaked, feature: Feature, uniform: Numbers) -> Numbers:
+def _from_family(parametric: ParametricPart, feature: Feature, uniform: Numbers) -> Numbers:
     from scipy import stats
 
-    values = np.asarray(FAMILIES[peaked.family].scipy(stats, peaked.a, peaked.b).ppf(uniform))
-    grid = getattr(feature, "grid", None)
-    return values if grid is None else snap(values, grid)
+    values = np.asarray(FAMILIES[parametric.family].scipy(stats, parametric.a, parametric.b).ppf(uniform))
+    return values if feature.grid is None else snap(values, feature.grid)

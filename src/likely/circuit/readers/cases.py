@@ -20,7 +20,15 @@ from likely.schema.values import Name
 
 
 def from_case(case: Mapping[str, Any], schema: Schema) -> Circuit:
-    """The circuit of a case over the features of its schema and, last, its class."""
+    """The circuit of a case over the features of its schema and, last, its class.
+
+    Args:
+        case: A case file's data, with `target` and `circuit`.
+        schema: The features of the case.
+
+    Raises:
+        CircuitError: If a node is of another type, of a feature that is not there, or the nodes are no circuit.
+    """
     target = Binary(case["target"]["name"], tuple(case["target"]["values"]))
     places = {variable.name: (place, variable) for place, variable in enumerate((*schema.features, target))}
     nodes = tuple(_node(place, item, places) for place, item in enumerate(case["circuit"]))

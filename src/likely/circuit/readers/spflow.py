@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from likely.circuit.model.circuit import FLOOR, Circuit
+from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.nodes import Bernoulli, Categories, Histogram, Leaf, Node, Parametric, Product, Sum
+from likely.circuit.model.tolerances import FLOOR
 from likely.errors import CircuitError
 from likely.schema import Feature, Mixed
 from likely.schema.region import above
@@ -33,11 +34,16 @@ Reader: TypeAlias = Callable[[Any, int, Feature], Leaf]
 def from_spflow(root: Any, features: Iterable[Feature], target: Feature | None = None, floor: float = FLOOR) -> Circuit:
     """SPFlow's circuit as ours; a node with several parents stays one node.
 
-    `features`, and after them the `target`, say what the columns were that SPFlow learned from, in order. Its values must
-    be those that `circuit.encode` makes of a table: the place of a category in the feature's list, the number elsewhere.
+    Args:
+        root: The root of SPFlow's circuit.
+        features: What the columns were that SPFlow learned from, in order. Their values must be those that
+            `circuit.encode` makes of a table: the place of a category in the feature's list, the number elsewhere.
+        target: What the last column was, if it was the class.
+        floor: The least density of every leaf. That of SPFlow's histograms is our default. Its parametric leaves have
+            none: they agree as far as their density is above the floor, and everywhere with 0.
 
-    The floor of SPFlow's histograms is our default. Its parametric leaves have none: they agree as far as their density is
-    above the floor, and everywhere with `floor=0`.
+    Raises:
+        CircuitError: If a node is of a kind that is not known, or does not fit its feature.
     """
     features = tuple(features)
     variables = features if target is None else (*features, target)
@@ -57,21 +63,21 @@ def from_spflow(root: Any, features: Iterable[Feature], target: Feature | None =
 
 def _ordered(root: Any) -> list[Any]:
     """The nodes below a root, and itself: each once, children before parents. No recursion: circuits can be deep."""
-    found: list[Any] = []
+    order: list[Any] = []
     closed: dict[int, bool] = {}
     stack = [(root, False)]
     while stack:
         node, done = stack.pop()
         if done:
             closed[id(node)] = True
-            found.append(node)
+            order.append(node)
         elif id(node) not in closed:
             closed[id(node)] = False
             stack.append((node, True))
             stack += [(child, False) for child in reversed(_children(node))]
         elif not closed[id(node)]:
             raise CircuitError(_name(node), "not be below itself", "a cycle", "a circuit is a graph without cycles")
-    return found
+    return order
 
 
 def _children(node: Any) -> list[Any]:
@@ -156,7 +162,7 @@ def _bernoulli(node: Any, variable: int, feature: Feature) -> Leaf:
 
 def _check_whole(node: Any, feature: Feature) -> None:
     """Between whole numbers SPFlow's density would be 0, which steps cannot say."""
-    if feature.numeric and getattr(feature, "grid", None) != 1.0:
+    if feature.grid != 1.0:
         raise CircuitError(
             f"{_name(node)} of feature {feature.name!r}", "have a feature of categories or whole numbers", feature.kind,
             "make the feature Integer or Binary", feature=feature.name,
@@ -165,8 +171,8 @@ def _check_whole(node: Any, feature: Feature) -> None:
 
 def _uniform(node: Any, variable: int, feature: Feature) -> Leaf:
     low, high = feature.region.low, feature.region.high
-    step = getattr(feature, "grid", None) if feature.numeric else 1.0
-    return Histogram(variable, (low, above(high) if step is None else high + step), tuple(_given(node, "density")))
+    end = above(high) if feature.grid is None else high + feature.grid
+    return Histogram(variable, (low, end), tuple(_given(node, "density")))
 
 
 def _poisson(node: Any, variable: int, feature: Feature) -> Leaf:

@@ -1,0 +1,112 @@
+"""What goes into a learner: rows, classes and weights, encoded and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from likely.errors import CircuitError
+from likely.schema import Binary, Categorical, Feature, Schema
+from likely.schema.infer import infer_feature
+from likely.schema.values import Name, Numbers
+
+#: The weights of rows sum up to no more: rows are counted in doubles, and log-likelihoods of more would lose their nats.
+MOST_ROWS = 1e12
+#: A class column with at most as many different values is a list of classes; with more, it is a column of numbers.
+MOST_CLASSES = 50
+
+
+@dataclass(frozen=True)
+class Table:
+    """What to learn from: encoded rows, the class last, and their weights."""
+
+    features: tuple[Feature, ...]
+    target: Feature | None
+    rows: Numbers
+    weights: Numbers
+
+    @property
+    def variables(self) -> tuple[Feature, ...]:
+        """The features, then the target."""
+        return self.features if self.target is None else (*self.features, self.target)
+
+
+def table_of(X: pd.DataFrame, y: Any, schema: Schema | None, weights: Any) -> Table:
+    """The table that `learn` was given, encoded; refuses what is none."""
+    if not isinstance(X, pd.DataFrame):
+        raise CircuitError("A table to learn from", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=[...])")
+    if 0 in X.shape:
+        raise CircuitError(
+            "A table to learn from", "have rows and columns", f"{len(X)} x {len(X.columns)}", "check how it was read"
+        )
+    if not isinstance(schema, (Schema, type(None))):
+        raise CircuitError("schema", "be a Schema", type(schema).__name__, "use likely.Schema.infer(X)")
+    schema = Schema.infer(X) if schema is None else schema
+    columns, target = [schema.encode(X)], None
+    if y is not None:
+        column = _class_column(y, len(X))
+        target = _target(column, _free_name(column.name, schema.names))
+        columns.append(target.encode(column)[:, None])
+    counted = row_weights(weights, len(X))
+    kept = counted > 0  # a row that does not count must not make a bin either
+    return Table(schema.features, target, np.concatenate(columns, axis=1)[kept], counted[kept])
+
+
+def _class_column(y: Any, count: int) -> pd.Series[Any]:
+    try:
+        column = pd.Series(y)
+    except (TypeError, ValueError):
+        what = f"shape {np.shape(y)}" if hasattr(y, "shape") else type(y).__name__
+        raise CircuitError("y", "be one column", what, "give a Series, a list or an array of one dimension") from None
+    if len(column) != count:
+        raise CircuitError("y", f"have one class per row ({count})", len(column), "give as many")
+    return column
+
+
+def _free_name(name: Any, taken: Sequence[Name]) -> str:
+    """The name of the class: the column's own, or "class", and no feature's."""
+    free = name if isinstance(name, str) and name else "class"
+    while free in taken:
+        free += "'"
+    return free
+
+
+def _target(column: pd.Series[Any], name: str) -> Feature:
+    """The class as a feature: a list of classes in order, or a number if it has very many values."""
+    feature = infer_feature(column, name)
+    classes = column.dropna().unique()
+    if not feature.numeric or len(classes) > MOST_CLASSES:
+        return feature
+    ordered = sorted(classes, key=lambda value: (isinstance(value, str), value))  # numbers first, where there are texts too
+    values = [value.item() if isinstance(value, np.generic) else value for value in ordered]
+    return (Binary if len(values) == 2 else Categorical)(name, tuple(values), dtype=str(column.dtype))
+
+
+def row_weights(weights: Any, count: int) -> Numbers:
+    """The weights of rows as numbers, 1 each if there are none; refuses what cannot be counts of rows.
+
+    A weight is how many rows a row stands for. So all together stand for one row at least, or there is nothing to learn
+    from, and for `MOST_ROWS` at most.
+    """
+    if weights is None:
+        return np.ones(count)
+    rule = f"be {count} numbers of at least 0, not all 0"
+    try:
+        numbers = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise CircuitError("The weights of rows", rule, type(weights).__name__, "leave them out") from None
+    if numbers.shape != (count,):
+        raise CircuitError("The weights of rows", rule, f"shape {numbers.shape}", "leave them out")
+    wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0))]
+    if len(wrong) or not numbers.any():
+        raise CircuitError("The weights of rows", rule, wrong[0] if len(wrong) else "only 0", "leave them out")
+    with np.errstate(over="ignore"):
+        total = float(numbers.sum())
+    if not 1 <= total <= MOST_ROWS:
+        hint = "scale them: a weight is how many rows a row stands for"
+        raise CircuitError("The weights of rows", f"sum to a number of rows, from 1 to {MOST_ROWS:g}", f"{total:g}", hint)
+    return numbers
