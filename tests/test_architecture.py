@@ -32,6 +32,14 @@ ARROWS = {
     "__main__": {"cli"},
     "__init__": {"errors", "schema", "explain"},
 }
+#: part of the circuits' room -> parts it may import
+CIRCUIT_ARROWS = {
+    "model": set(),
+    "queries": {"model"},
+    "learning": {"model", "queries"},
+    "readers": {"model"},
+    "__init__": {"model", "queries", "learning", "readers"},
+}
 EXTRAS = {
     "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "pyomo", "highspy", "pyscipopt", "gurobipy",
     "matplotlib",
@@ -49,8 +57,8 @@ IMPORTERS = {
 }
 
 
-def source_files() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py"))
+def source_files(room: str = ".") -> list[Path]:
+    return sorted(path for path in (PACKAGE / room).rglob("*.py"))
 
 
 def room_of(path: Path) -> str:
@@ -77,6 +85,16 @@ def test_arrows(path: Path) -> None:
     known = {name.split(".")[1] for name in imports_of(path) if name.startswith("likely.")}
     strangers = known - ARROWS[room] - {room}
     assert not strangers, f"{room} may not import {strangers}"
+
+
+@pytest.mark.parametrize("path", source_files("circuit"), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_arrows_among_circuits(path: Path) -> None:
+    part = path.relative_to(PACKAGE / "circuit").parts[0].removesuffix(".py")
+    imported = imports_of(path)
+    assert "likely.circuit" not in imported, "inside a room, its parts are imported by their names"
+    known = {name.split(".")[2] for name in imported if name.startswith("likely.circuit.")}
+    strangers = known - CIRCUIT_ARROWS[part] - {part}
+    assert not strangers, f"circuit.{part} may not import {strangers}"
 
 
 @pytest.mark.parametrize("path", source_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
