@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -36,6 +35,7 @@ from likely.schema import (
     Ordinal,
     Range,
     Schema,
+    yaml,
 )
 from likely.schema.conditions import condition_from_dict
 from likely.schema.constraints import RULES, constraint_from_dict
@@ -252,7 +252,7 @@ def test_every_rule_has_a_sentence() -> None:
 @pytest.mark.parametrize("constraint", [constraint for constraint, _ in SENTENCES], ids=str)
 def test_json_and_yaml_of_these(constraint: Constraint) -> None:
     assert constraint_from_dict(json.loads(json.dumps(constraint.to_dict()))) == constraint
-    assert constraint_from_dict(yaml.safe_load(yaml.safe_dump(constraint.to_dict()))) == constraint
+    assert constraint_from_dict(yaml.loaded(yaml.dumped(constraint.to_dict()))) == constraint
 
 
 @given(st.data())
@@ -260,7 +260,7 @@ def test_json_and_yaml_keep_everything(data: st.DataObject) -> None:
     constraint = data.draw(strategies.constraints(data.draw(strategies.schemas())))
     for plain in (
         json.loads(json.dumps(constraint.to_dict(), allow_nan=False)),
-        yaml.safe_load(yaml.safe_dump(constraint.to_dict())),
+        yaml.loaded(yaml.dumped(constraint.to_dict())),
     ):
         again = constraint_from_dict(plain)
         assert again == constraint
@@ -280,7 +280,7 @@ def test_numpy_s_own_types_reach_no_file() -> None:
         Forbid(equals(np.str_("a"), np.float64(2)), changes(np.int64(1))),  # type: ignore[arg-type]
     ]
     for rule in rules:
-        assert constraint_from_dict(yaml.safe_load(yaml.safe_dump(rule.to_dict()))) == rule
+        assert constraint_from_dict(yaml.loaded(yaml.dumped(rule.to_dict()))) == rule
 
 
 def test_one_condition_needs_no_list_in_a_file() -> None:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.errors import SchemaError
-from likely.schema import Binary, Categorical, Continuous, Integer, Mixed, Ordinal, Schema
+from likely.schema import Binary, Categorical, Continuous, Integer, Mixed, Ordinal, Schema, yaml
 from likely.schema.costs import MixedCost, MoveCost, SwitchCost, check_cost, cost_from_dict, fit_cost, inverse_spread, unit_cost
 from likely.schema.values import code_number
 from tests import strategies
@@ -104,7 +103,7 @@ def test_prices_add_up_and_staying_is_free(data: st.DataObject) -> None:
 def test_json_and_yaml_keep_everything(data: st.DataObject) -> None:
     feature = data.draw(strategies.features())
     cost = data.draw(strategies.costs(feature))
-    for plain in (json.loads(json.dumps(cost.to_dict(), allow_nan=False)), yaml.safe_load(yaml.safe_dump(cost.to_dict()))):
+    for plain in (json.loads(json.dumps(cost.to_dict(), allow_nan=False)), yaml.loaded(yaml.dumped(cost.to_dict()))):
         again = cost_from_dict(feature, plain)
         assert again == cost
         assert hash(again) == hash(cost)
@@ -172,7 +171,7 @@ def test_prices_in_words(cost: Any, words: str) -> None:
 
 def test_numpy_s_own_numbers_reach_no_file() -> None:
     for cost in (MoveCost(np.float64(2), np.float32(0.5)), SwitchCost(np.array([1.0, 2.0]), [[0, 1, np.float64(3)]])):  # type: ignore[arg-type]
-        assert yaml.safe_load(yaml.safe_dump(cost.to_dict()))
+        assert yaml.loaded(yaml.dumped(cost.to_dict()))
         assert hash(cost) == hash(type(cost)(**{**cost.__dict__}))
 
 

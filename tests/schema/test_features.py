@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.errors import SchemaError
-from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal
+from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal, yaml
 from likely.schema.features import KINDS, feature_from_dict, make_feature
 from likely.schema.grid import SINGLES, is_multiple, snap
 from likely.schema.region import Region, above, below
@@ -26,7 +25,7 @@ from tests import strategies
 
 @given(strategies.features(extremes=True))
 def test_json_and_yaml_keep_everything(feature: Feature) -> None:
-    for data in (json.loads(json.dumps(feature.to_dict(), allow_nan=False)), yaml.safe_load(yaml.safe_dump(feature.to_dict()))):
+    for data in (json.loads(json.dumps(feature.to_dict(), allow_nan=False)), yaml.loaded(yaml.dumped(feature.to_dict()))):
         again = feature_from_dict(data)
         assert again == feature
         assert hash(again) == hash(feature)

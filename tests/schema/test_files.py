@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,79 @@ def test_the_file_is_made_for_people() -> None:
         "- rule: immutable\n"
         "  feature: job\n"
     )
+
+
+EDITED = """\
+# Ours since 2026; ask Anna before you change it.
+version: 1
+constraints:   # first, because they matter most
+- feature: job
+  rule: immutable   # by law
+features:
+# whole years
+- name: age
+  upper: 99   # nobody is older
+  lower: 18
+  kind: integer
+  cost: {up: 1.0, down: 1.0}
+- name: job
+  kind: categorical
+  values: ['clerk', "né"]   # in any order
+  cost: {weights: [1.0, 1.0]}
+"""
+
+
+def test_what_a_person_wrote_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(EDITED, encoding="utf-8")
+    schema = Schema.load(file)
+    schema.save(file)
+    assert file.read_text(encoding="utf-8") == EDITED
+
+
+def test_comments_and_order_survive_a_change(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(EDITED, encoding="utf-8")
+    schema = Schema.load(file)
+    features = (replace(schema["age"], lower=21), schema["job"], Integer("years", 0, 40))
+    changed = Schema(features, (*schema.constraints, Range("age", upper=65)))
+    changed.save(file)
+    text = file.read_text(encoding="utf-8")
+    assert Schema.load(file) == changed
+    expected = EDITED.replace("lower: 18", "lower: 21").replace(
+        "  rule: immutable   # by law\n", "  rule: immutable   # by law\n- rule: range\n  feature: age\n  upper: 65\n"
+    )
+    assert text == expected + "- name: years\n  kind: integer\n  lower: 0\n  upper: 40\n  cost: {up: 1.0, down: 1.0}\n"
+
+
+def test_what_is_gone_takes_its_comments_along(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(EDITED, encoding="utf-8")
+    schema = Schema.load(file)
+    Schema((schema["job"],)).save(file)
+    text = file.read_text(encoding="utf-8")
+    assert Schema.load(file) == Schema((schema["job"],))
+    assert "nobody is older" not in text
+    assert "ask Anna" in text
+    assert "# in any order" in text
+
+
+@same_folder
+@given(data=st.data())
+def test_any_schema_can_be_saved_over_any_other(data: st.DataObject, tmp_path: Path) -> None:
+    before, after = (data.draw(strategies.schemas(rules=3, priced=True)) for _ in range(2))
+    before.save(tmp_path / "s.yaml")
+    after.save(tmp_path / "s.yaml")
+    assert repr(Schema.load(tmp_path / "s.yaml")) == repr(after)
+
+
+@pytest.mark.parametrize("before", ["", "a: [", "- 1", "just text", "a: 1\na: 2", b"\xff\xfe\x00"])
+def test_what_is_no_schema_is_written_over(before: str | bytes, tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_bytes(before if isinstance(before, bytes) else before.encode())
+    schema = Schema((Integer("age", 18, 99),))
+    schema.save(file)
+    assert file.read_text(encoding="utf-8") == schema.to_yaml()
 
 
 def test_costs_may_be_left_out() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import yaml
 from pandas.api import types
 
 from likely.errors import SchemaError
@@ -25,43 +24,50 @@ _HEADER = """\
 """
 
 
-class _Dumper(yaml.SafeDumper):
-    """Features and rules as blocks, what is inside them on one line."""
-
-
-def _short_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
-    flat = all(not isinstance(item, dict) or "test" in item for item in items)
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flat)
-
-
-def _short_dict(dumper: yaml.SafeDumper, items: dict[str, Any]) -> yaml.Node:
-    flat = "test" in items or not {"name", "rule", "features"} & set(items)
-    return dumper.represent_mapping("tag:yaml.org,2002:map", items, flow_style=flat)
-
-
-def _safe_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    """In double quotes, which escape, where other quotes would lose a line end or an odd space."""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
-
-
-_Dumper.add_representer(str, _safe_text)
-_Dumper.add_representer(list, _short_list)
-_Dumper.add_representer(dict, _short_dict)
-
-
 def to_yaml(data: dict[str, Any]) -> str:
-    """The schema's plain data as YAML with a word of explanation."""
-    return _HEADER + yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    """The schema's plain data as YAML with a word of explanation.
+
+    Args:
+        data: What `Schema.to_dict` says.
+    """
+    from likely.schema import yaml
+
+    return yaml.dumped(data, _HEADER)
+
+
+def save_yaml(data: dict[str, Any], path: str | Path) -> None:
+    """Write a YAML file; if there is one, the comments and the order of what has not changed stay.
+
+    Args:
+        data: What `Schema.to_dict` says.
+        path: The file.
+    """
+    from likely.schema import yaml
+
+    file = Path(path)
+    text = None
+    if file.is_file():
+        try:
+            text = yaml.updated(file.read_text(encoding="utf-8"), data)
+        except UnicodeDecodeError:
+            text = None
+    file.write_text(to_yaml(data) if text is None else text, encoding="utf-8")
 
 
 def read_text(path: str | Path) -> Any:
-    """The plain data in a YAML or JSON file."""
+    """The plain data in a YAML or JSON file.
+
+    Args:
+        path: The file; JSON if its name ends in `.json`.
+    """
+    from likely.schema import yaml
+
     file = Path(path)
     if not file.is_file():
         raise SchemaError("A schema file", "exist", str(file), "check the path")
     try:
         text = file.read_text(encoding="utf-8")
-        return json.loads(text) if file.suffix == ".json" else yaml.load(text, Loader=_Loader)
+        return json.loads(text) if file.suffix == ".json" else yaml.loaded(text)
     except (ValueError, yaml.YAMLError) as error:
         raise SchemaError("A schema file", "be YAML or JSON", _said(file, error), "correct the line it names") from None
 
@@ -71,28 +77,7 @@ def _said(file: Path, error: Exception) -> str:
     return f"{file.name}: {' '.join(str(error).split())}"
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML as people mean it (its version 1.2): yes, 2026-01-31 and 01 are texts."""
-
-
-_FLOAT = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
-_PLAIN = (
-    ("null", r"null|Null|NULL|~|", ["n", "N", "~", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?(0|[1-9]\d*)", list("-+0123456789")),
-    ("float", rf"(?![-+]?0\d)({_FLOAT})", list("-+.0123456789")),
-)
-
-
-def _teach(reader: type[_Loader | _Dumper]) -> None:
-    for tag, pattern, first in _PLAIN:
-        reader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), first)
-
-
-_Loader.yaml_implicit_resolvers = {}
-_teach(_Loader)
-_teach(_Dumper)  # what the loader takes for a number, the dumper must quote where it is a text
-
+_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 #: What stands in a CSV file for a missing value, unless the schema has it as a value.
 _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
 
@@ -100,7 +85,10 @@ _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "Non
 def read_table(path: str | Path, schema: Schema | None = None, *, mixed: Collection[Name] = ()) -> pd.DataFrame:
     """A CSV file as a DataFrame, with the schema's dtypes where a column fits its feature.
 
-    Without a schema, columns of ISO dates are dates, and `mixed` names columns that hold numbers beside texts.
+    Args:
+        path: The file, with a header line.
+        schema: What its columns hold; without one, columns of ISO dates are dates.
+        mixed: Without a schema, the names of columns that hold numbers beside texts.
     """
     file = Path(path)
     if not file.is_file():
@@ -150,6 +138,6 @@ def _value(cell: str, feature: Feature) -> Any:
 
 def _number(cell: Any) -> Any:
     """A text as the number that it is; other cells as they are."""
-    if not isinstance(cell, str) or not re.fullmatch(_FLOAT, cell.strip()):
+    if not isinstance(cell, str) or not _FLOAT.fullmatch(cell.strip()):
         return cell
     return int(cell) if re.fullmatch(r"[-+]?\d+", cell.strip()) else float(cell)

@@ -296,13 +296,23 @@ class Schema:
         return files.to_yaml(self.to_dict())
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file (`.json`) or else a YAML file."""
-        text = self.to_json() if Path(path).suffix == ".json" else self.to_yaml()
-        Path(path).write_text(text, encoding="utf-8")
+        """Write a JSON file (`.json`) or else a YAML file, in which comments stay where nothing has changed.
+
+        Args:
+            path: The file.
+        """
+        if Path(path).suffix == ".json":
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        else:
+            files.save_yaml(self.to_dict(), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
-        """Read a JSON or YAML file."""
+        """Read a JSON or YAML file.
+
+        Args:
+            path: The file; JSON if its name ends in `.json`.
+        """
         return cls.from_dict(files.read_text(path))
 
 
