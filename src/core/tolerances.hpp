@@ -68,12 +68,12 @@ inline constexpr std::size_t kJointRuns = 16;
 
 // -- duals --------------------------------------------------------------------------------------------------------------
 
-// The first multiplier of a goal that is tried where no parent has one, and by what it grows until the dual falls.
+// Multipliers of a goal are tried from the first up, in powers of the growth, until the dual falls; the last, 4^39 times
+// the first, is beyond any ratio of cost and score.
 inline constexpr double kFirstMultiplier = 4e-3;
 inline constexpr double kMultiplierGrowth = 4;
-// Steps up (4^40 is beyond any ratio of cost and score), and then intersections of tangents: the dual is piecewise linear,
-// and few have more pieces near their top.
-inline constexpr int kMultiplierSteps = 40;
+inline constexpr double kMostMultiplier = kFirstMultiplier * 0x1p78;
+// Intersections of tangents after that: the dual is piecewise linear, and few have more pieces near their top.
 inline constexpr int kTangentCuts = 25;
 // The first multiplier of a linear rule, as the share of the bound that it would move if the excess stayed as it is.
 inline constexpr double kFirstRuleShare = 0.01;

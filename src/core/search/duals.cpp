@@ -59,8 +59,17 @@ struct Subproblem {
   }
 };
 
+// The last of the multipliers kFirstMultiplier * kMultiplierGrowth^i that is not above a known one.
+double grid_multiplier(double known) {
+  double at = tolerance::kFirstMultiplier;
+  while (at * tolerance::kMultiplierGrowth <= known) at *= tolerance::kMultiplierGrowth;
+  return at;
+}
+
 // The best multiplier of the goal at a given one of a rule. The dual is concave and piecewise linear: each evaluation is a
-// tangent above it; two tangents on either side of the top meet above it; go there next.
+// tangent above it; two tangents on either side of the top meet above it; go there next. The first two are sought among
+// the powers of a grid, from the one next to `start` on (the parent's is most often near): which two they are, and so all
+// that follows, does not depend on where that begins.
 Dual best_goal_multiplier(const Subproblem& sub, const Multipliers& start) {
   Multipliers at = start;
   Dual best;
@@ -72,11 +81,18 @@ Dual best_goal_multiplier(const Subproblem& sub, const Multipliers& start) {
   };
   Tangent left = evaluate(0);
   if (left.slope <= 0) return best;
-  Tangent right = left;
-  double next = start.goal > 0 ? start.goal : tolerance::kFirstMultiplier;
-  for (int i = 0; i < tolerance::kMultiplierSteps && right.slope > 0; ++i, next *= tolerance::kMultiplierGrowth) {
-    right = evaluate(next);
-    if (right.slope > 0) left = right;
+  Tangent right = evaluate(grid_multiplier(start.goal));
+  while (right.slope <= 0 && right.at > tolerance::kFirstMultiplier) {
+    const Tangent below = evaluate(right.at / tolerance::kMultiplierGrowth);
+    if (below.slope > 0) {
+      left = below;
+      break;
+    }
+    right = below;
+  }
+  while (right.slope > 0 && right.at < tolerance::kMostMultiplier) {
+    left = right;
+    right = evaluate(right.at * tolerance::kMultiplierGrowth);
   }
   for (int i = 0; i < tolerance::kTangentCuts && right.slope <= 0; ++i) {
     const double meet =
@@ -94,7 +110,7 @@ Dual best_goal_multiplier(const Subproblem& sub, const Multipliers& start) {
 Dual best_rule_multiplier(const Subproblem& sub, std::size_t rule, double excess, const Dual& without) {
   Dual best = without;
   auto evaluate = [&](double multiplier) {
-    Multipliers at{0, multiplier, rule};
+    const Multipliers at{best.multipliers.goal, multiplier, rule};
     const Dual dual = sub.relaxation.additive ? best_goal_multiplier(sub, at) : Dual{sub.without_goal(at), at};
     if (dual.bound > best.bound) best = dual;
     return dual.bound;
@@ -154,7 +170,7 @@ Dual best_dual(const Problem& problem, const Box& box, const Relaxation& relaxat
                const Multipliers& start) {
   assert(start.goal >= 0 && start.rule >= 0);
   const Subproblem sub{problem, box, relaxation, lower};
-  const Dual without = relaxation.additive ? best_goal_multiplier(sub, {0, 0, 0}) : Dual{cheapest, {}};
+  const Dual without = relaxation.additive ? best_goal_multiplier(sub, {start.goal, 0, 0}) : Dual{cheapest, {}};
   Dual best = without;
   for (std::size_t r = 0; r < problem.rules.linear.size(); ++r) {
     if (!problem.rules.linear[r].applies(problem.domain, box)) continue;
