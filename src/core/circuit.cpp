@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kHalfLogTwoPi = 0.91893853320467274178;
-constexpr std::size_t kLanes = 32;    // rows swept together, so that every loop over them is a vector instruction
-constexpr std::size_t kPieces = 16;   // expected counts are summed in as many pieces, whatever the number of threads
+constexpr std::size_t kLanes = 32;   // rows swept together, so that every loop over them is a vector instruction
+constexpr std::size_t kPieces = 16;  // expected counts are summed in as many pieces, whatever the number of threads
 
 constexpr const char* kKinds = "sums and products have children, leaves have none, and there is no other kind";
 
@@ -37,8 +37,7 @@ double Peaked::density(double v) const {
       const double log_v = std::log(v), z = (log_v - a) / b;
       return share * std::exp(-0.5 * z * z - std::log(b) - kHalfLogTwoPi - log_v);
     }
-    case Family::kExponential:
-      return v < 0 ? 0 : share * a * std::exp(-a * v);
+    case Family::kExponential: return v < 0 ? 0 : share * a * std::exp(-a * v);
     case Family::kGamma:
       if (v < 0) return 0;
       return share * std::exp(a * std::log(b) + (a == 1 ? 0 : (a - 1) * log_of(v)) - b * v - std::lgamma(a));
@@ -96,7 +95,8 @@ Circuit::Circuit(const std::vector<std::int32_t>& kind, std::vector<std::int64_t
       start_.back() != static_cast<std::int64_t>(child_.size()) || weight_.size() != child_.size())
     throw std::invalid_argument("a circuit needs a start per node, and a weight per child");
   for (std::size_t i = 0; i < kind_.size(); ++i)
-    if (start_[i + 1] < start_[i] || (kind_[i] != NodeKind::kLeaf) != (start_[i + 1] > start_[i])) throw std::invalid_argument(kKinds);
+    if (start_[i + 1] < start_[i] || (kind_[i] != NodeKind::kLeaf) != (start_[i + 1] > start_[i]))
+      throw std::invalid_argument(kKinds);
   for (std::size_t i = 0; i < kind_.size(); ++i)
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e)
       if (child_[e] < 0 || child_[e] >= static_cast<std::int32_t>(i)) throw std::invalid_argument("children come first");
@@ -127,7 +127,8 @@ void Circuit::add_variable(std::vector<double> breaks, std::vector<std::int32_t>
   made.largest = std::max(floor_, steps.empty() ? 0.0 : *std::max_element(steps.begin(), steps.end()));
   made.regular = !breaks.empty() && breaks[0] == std::floor(breaks[0]) && std::abs(breaks[0]) < 0x1p52;
   for (std::size_t c = 1; c < breaks.size(); ++c) made.regular = made.regular && breaks[c] == breaks[0] + static_cast<double>(c);
-  if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family != Family::kNone; })) made.peaked = std::move(peaked);
+  if (std::any_of(peaked.begin(), peaked.end(), [](const Peaked& p) { return p.family != Family::kNone; }))
+    made.peaked = std::move(peaked);
   made.breaks = std::move(breaks);
   made.leaves = std::move(leaves);
   made.steps = std::move(steps);
@@ -177,14 +178,14 @@ std::size_t Circuit::leaf_cells() const {
 
 // A few rows at a time: node by node the values of all lanes, side by side.
 struct Circuit::Block {
-  Block(std::size_t nodes, std::size_t variables) : value(nodes * kLanes), cell(variables * kLanes), log_scale{} {}
+  Block(std::size_t nodes, std::size_t variables) : value(nodes * kLanes), cell(variables * kLanes) {}
   double* at(std::size_t node) { return value.data() + node * kLanes; }
   const double* at(std::size_t node) const { return value.data() + node * kLanes; }
 
   std::size_t count = 0;  // rows in it; lanes beyond hold copies of the last
   std::vector<double> value;
   std::vector<std::uint32_t> cell;  // [variable][lane]
-  std::array<double, kLanes> log_scale;
+  std::array<double, kLanes> log_scale{};
 };
 
 void Circuit::read_block(const double* rows, Block& block) const {
@@ -306,7 +307,9 @@ double Circuit::evaluate_row(const double* row, Algebra algebra, std::vector<dou
     double total = kind_[i] == NodeKind::kProduct ? 1 : 0;
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
       const double in = value[child_[e]];
-      total = kind_[i] == NodeKind::kProduct ? total * in : algebra == Algebra::kSum ? total + weight_[e] * in : std::max(total, weight_[e] * in);
+      total = kind_[i] == NodeKind::kProduct ? total * in
+              : algebra == Algebra::kSum     ? total + weight_[e] * in
+                                             : std::max(total, weight_[e] * in);
     }
     value[i] = total;
   }
@@ -410,7 +413,8 @@ void Circuit::expect_row(const double* row, double row_weight, double& out, doub
   for (std::size_t i = kind_.size(); i-- > 0;) {
     if (flow[i] == 0) continue;
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
-      const double part = kind_[i] == NodeKind::kProduct ? flow[i] : flow[i] * std::exp(log_of(weight_[e]) + value[child_[e]] - value[i]);
+      const double part =
+          kind_[i] == NodeKind::kProduct ? flow[i] : flow[i] * std::exp(log_of(weight_[e]) + value[child_[e]] - value[i]);
       flow[child_[e]] += part;
       if (kind_[i] == NodeKind::kSum) edge[e] += part;
     }

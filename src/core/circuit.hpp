@@ -44,7 +44,7 @@ struct Variable {
   std::vector<double> log_scale;
   std::vector<double> log_density;
 
-  double largest = 0;  // density of any leaf in any cell
+  double largest = 0;    // density of any leaf in any cell
   bool regular = false;  // breaks are b, b + 1, b + 2, ...
 
   std::size_t cells() const { return breaks.size() + 2; }  // with the one of an unknown value
@@ -55,7 +55,7 @@ struct Variable {
 // greatest over its rows; its halves are nodes 2n and 2n + 1; row r is node size + r. Values are over the largest of all.
 struct RangeTree {
   RangeTree() = default;
-  RangeTree(std::vector<double> rows, std::size_t leaves, double largest);  // rows: [row][leaf]
+  RangeTree(std::vector<double> rows, std::size_t count, double greatest);  // rows: [row][leaf]
 
   const double* node(std::size_t n) const { return values.data() + n * leaves; }
   const double* log_node(std::size_t n) const { return logs.data() + n * leaves; }

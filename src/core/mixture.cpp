@@ -11,9 +11,9 @@ namespace likely {
 
 namespace {
 
-constexpr std::size_t kPieces = 4;       // rows are summed in at most as many pieces, whatever the number of threads
+constexpr std::size_t kPieces = 4;        // rows are summed in at most as many pieces, whatever the number of threads
 constexpr std::size_t kPieceRows = 4096;  // of at least as many rows
-constexpr std::size_t kFlush = 2048;     // rows after which single-precision sums are added to double ones
+constexpr std::size_t kFlush = 2048;      // rows after which single-precision sums are added to double ones
 
 LIKELY_CLONES void multiply(float* value, const float* factor, std::size_t count) {
   for (std::size_t c = 0; c < count; ++c) value[c] *= factor[c];

@@ -49,8 +49,8 @@ void init_trees(likely::Trees* self, Array1<std::uint8_t> nodes, Array1<std::int
                 Array1<double> values, std::size_t outputs) {
   std::vector<likely::TreeNode> parsed(nodes.shape(0) / sizeof(likely::TreeNode));
   std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(likely::TreeNode));
-  new (self) likely::Trees(parsed, to_vector<std::int32_t>(roots), to_vector<std::int32_t>(output_of),
-                           to_vector<double>(values), outputs);
+  new (self) likely::Trees(parsed, to_vector<std::int32_t>(roots), to_vector<std::int32_t>(output_of), to_vector<double>(values),
+                           outputs);
 }
 
 Matrix score_trees(const likely::Trees& trees, Rows rows, Array1<double> base, std::size_t threads) {
@@ -77,11 +77,12 @@ void add_variable(likely::Circuit& circuit, Array1<double> breaks, Array1<std::i
   for (std::size_t l = 0; l < family.shape(0); ++l) {
     const double* leaf = parameters.data() + 3 * l;
     const std::int32_t number = family.data()[l];
-    if (number < 0 || number > static_cast<std::int32_t>(likely::Family::kPoisson)) throw std::invalid_argument("an unknown family");
+    if (number < 0 || number > static_cast<std::int32_t>(likely::Family::kPoisson))
+      throw std::invalid_argument("an unknown family");
     peaked.push_back({static_cast<likely::Family>(number), leaf[0], leaf[1], leaf[2]});
   }
-  circuit.add_variable(to_vector<double>(breaks), to_vector<std::int32_t>(leaves),
-                       {steps.data(), steps.data() + steps.size()}, std::move(peaked));
+  circuit.add_variable(to_vector<double>(breaks), to_vector<std::int32_t>(leaves), {steps.data(), steps.data() + steps.size()},
+                       std::move(peaked));
 }
 
 void check_rows(const likely::Circuit& circuit, const Rows& rows) {
@@ -143,8 +144,7 @@ nb::tuple expect_mixture(nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_con
   if (entries != variables + 1 || first[0] != 0 || !std::is_sorted(first, first + entries) ||
       static_cast<std::size_t>(first[variables]) != all)
     throw std::invalid_argument("offset must rise from 0, with an entry per variable, to the number of bins");
-  if (row_weight.shape(0) != rows || weight.shape(0) != components || components == 0 || blocks == 0 ||
-      components % blocks != 0)
+  if (row_weight.shape(0) != rows || weight.shape(0) != components || components == 0 || blocks == 0 || components % blocks != 0)
     throw std::invalid_argument("there must be a weight per row and component, and blocks of equal size");
   likely::BinnedRows binned{bins.data(), row_weight.data(), rows, {}};
   for (std::size_t j = 0; j < variables; ++j) {
@@ -173,12 +173,13 @@ void bind_search(nb::module_& m);
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of likely.";
   nb::class_<likely::Columns>(m, "Columns")
-      .def("__init__",
-           [](likely::Columns* self, Array1<std::int32_t> feature, Array1<bool> discrete, Array1<double> slope,
-              Array1<double> intercept, Array1<std::int64_t> start, Array1<double> tables) {
-             new (self) likely::Columns(make_columns(feature, discrete, slope, intercept, start, tables));
-           },
-           "feature"_a, "discrete"_a, "slope"_a, "intercept"_a, "start"_a, "tables"_a)
+      .def(
+          "__init__",
+          [](likely::Columns* self, Array1<std::int32_t> feature, Array1<bool> discrete, Array1<double> slope,
+             Array1<double> intercept, Array1<std::int64_t> start, Array1<double> tables) {
+            new (self) likely::Columns(make_columns(feature, discrete, slope, intercept, start, tables));
+          },
+          "feature"_a, "discrete"_a, "slope"_a, "intercept"_a, "start"_a, "tables"_a)
       .def("expand", &expand, "rows"_a, "threads"_a = 0);
   nb::class_<likely::Trees>(m, "Trees")
       .def("__init__", &init_trees, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "outputs"_a)

@@ -27,9 +27,10 @@ namespace {
 using search::Problem;
 using Region = std::vector<std::pair<double, double>>;
 
-void add_feature(Problem& problem, Array1<double> atom, Array1<double> atom_cost, Array1<double> low, Array1<double> high, Rows segments,
-                 Array1<std::int32_t> segment, double grid, double factual) {
-  if (atom.shape(0) != atom_cost.shape(0) || low.shape(0) != high.shape(0) || segment.shape(0) != low.shape(0) || segments.shape(1) != 4)
+void add_feature(Problem& problem, Array1<double> atom, Array1<double> atom_cost, Array1<double> low, Array1<double> high,
+                 Rows segments, Array1<std::int32_t> segment, double grid, double factual) {
+  if (atom.shape(0) != atom_cost.shape(0) || low.shape(0) != high.shape(0) || segment.shape(0) != low.shape(0) ||
+      segments.shape(1) != 4)
     throw std::invalid_argument("a feature needs a cost per atom, two ends and a segment per cell, four numbers per segment");
   search::Feature made;
   made.atom = to_vector<double>(atom);
@@ -42,7 +43,8 @@ void add_feature(Problem& problem, Array1<double> atom, Array1<double> atom_cost
     made.segments.push_back({ends[0], ends[1], ends[2], ends[3]});
   }
   for (std::int32_t place : made.segment)
-    if (place < 0 || static_cast<std::size_t>(place) >= made.segments.size()) throw std::invalid_argument("a cell without a segment");
+    if (place < 0 || static_cast<std::size_t>(place) >= made.segments.size())
+      throw std::invalid_argument("a cell without a segment");
   made.grid = grid;
   made.factual = factual;
   problem.domain.features.push_back(std::move(made));
@@ -145,7 +147,8 @@ nb::dict to_python(const search::Result& result, bool interrupted) {
   out["interrupted"] = interrupted;
   out["loss"] = nb::none();
   if (result.loss)
-    out["loss"] = nb::make_tuple(search::name_of(result.loss->step), result.loss->node, result.loss->objective, result.loss->cutoff);
+    out["loss"] =
+        nb::make_tuple(search::name_of(result.loss->step), result.loss->node, result.loss->objective, result.loss->cutoff);
   return out;
 }
 
@@ -183,8 +186,8 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, doub
 
 // One box, propagated as the search does it, with an incumbent's objective to beat: whether a row may be left, a lower
 // bound of the objective, and per feature the atoms and the range of numbers that are left. For tests.
-nb::tuple propagated(const Problem& problem, const std::vector<std::vector<std::size_t>>& atoms, Rows ranges, std::uint32_t alternative,
-                     double incumbent) {
+nb::tuple propagated(const Problem& problem, const std::vector<std::vector<std::size_t>>& atoms, Rows ranges,
+                     std::uint32_t alternative, double incumbent) {
   search::Node node{search::whole(problem.domain), -search::kInf, alternative, 0, {}};
   search::Box& box = node.box;
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
@@ -212,29 +215,35 @@ nb::tuple propagated(const Problem& problem, const std::vector<std::vector<std::
 }  // namespace
 
 void bind_search(nb::module_& m) {
-  nb::class_<search::Share>(m, "Share").def(nb::init<std::size_t, double, double, double>(), "output"_a, "scale"_a, "low"_a, "high"_a);
+  nb::class_<search::Share>(m, "Share")
+      .def(nb::init<std::size_t, double, double, double>(), "output"_a, "scale"_a, "low"_a, "high"_a);
   nb::class_<Problem>(m, "SearchProblem")
       .def(nb::init<>())
-      .def("add_feature", &add_feature, "atom"_a, "atom_cost"_a, "low"_a, "high"_a, "segments"_a, "segment"_a, "grid"_a, "factual"_a)
+      .def("add_feature", &add_feature, "atom"_a, "atom_cost"_a, "low"_a, "high"_a, "segments"_a, "segment"_a, "grid"_a,
+           "factual"_a)
       .def("set_network", &set_network, "atoms"_a, "slopes"_a, "intercepts"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
       .def("add_alternative", &add_alternative, "coefficients"_a, "lower"_a, "share"_a.none())
-      .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "threshold"_a, "weight"_a, nb::keep_alive<1, 2>())
-      .def("add_clause",
-           [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {
-             problem.rules.clauses.push_back({literals_of(problem, literals)});
-           },
-           "literals"_a)
-      .def("add_at_most",
-           [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals, std::size_t count) {
-             problem.rules.at_most.push_back({literals_of(problem, literals), count});
-           },
-           "literals"_a, "count"_a)
-      .def("add_linear",
-           [](Problem& problem, const std::vector<std::size_t>& features, const std::vector<double>& coefficients, double upper) {
-             problem.rules.linear.emplace_back(problem.domain, features, coefficients, upper);
-           },
-           "features"_a, "coefficients"_a, "upper"_a)
+      .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "threshold"_a, "weight"_a,
+           nb::keep_alive<1, 2>())
+      .def(
+          "add_clause",
+          [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {
+            problem.rules.clauses.push_back({literals_of(problem, literals)});
+          },
+          "literals"_a)
+      .def(
+          "add_at_most",
+          [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals, std::size_t count) {
+            problem.rules.at_most.push_back({literals_of(problem, literals), count});
+          },
+          "literals"_a, "count"_a)
+      .def(
+          "add_linear",
+          [](Problem& problem, const std::vector<std::size_t>& features, const std::vector<double>& coefficients, double upper) {
+            problem.rules.linear.emplace_back(problem.domain, features, coefficients, upper);
+          },
+          "features"_a, "coefficients"_a, "upper"_a)
       .def("propagated", &propagated, "atoms"_a, "ranges"_a, "alternative"_a, "incumbent"_a)
       .def("solve", &solve, "seconds"_a, "nodes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a,
            "pool_gap"_a, "starts"_a, "callback"_a.none(), "follow"_a.none());

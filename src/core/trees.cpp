@@ -20,8 +20,8 @@ constexpr int kShallow = 10;          // trees up to this depth are walked to th
 inline std::int32_t successor(const Cut& cut, const double* row) { return cut.next[!(row[cut.feature] <= cut.high)]; }
 
 // The leaf of each of the rows [0, count): all lanes take as many steps as the tree is deep (leaves stay where they are).
-void walk_together(const Cut* cuts, std::int32_t root, int depth, const double* rows, std::size_t count,
-                   std::size_t features, std::int32_t* leaf) {
+void walk_together(const Cut* cuts, std::int32_t root, int depth, const double* rows, std::size_t count, std::size_t features,
+                   std::int32_t* leaf) {
   for (std::size_t r = 0; r < count; r += kLanes) {
     const std::size_t lanes = std::min(kLanes, count - r);
     std::array<std::int32_t, kLanes> at;

@@ -5,7 +5,7 @@
 
 namespace likely {
 
-inline constexpr double kLargest = 0x1p999;   // numbers lie within +-kLargest; what lies below is a special code
+inline constexpr double kLargest = 0x1p999;  // numbers lie within +-kLargest; what lies below is a special code
 inline constexpr double kCodeUnit = 0x1p1000;
 
 inline bool is_code(double x) { return x < -kLargest; }

@@ -24,10 +24,12 @@ double score_loss(const Feature& f, std::size_t j, const Relaxation& relaxation,
     const double there = k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(j, cheapest);
     return relaxation.greatest[j] - there + relaxation.attribution[j];
   }
-  return relaxation.upper - (k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_cell(f, f.cell_of(cheapest)));
+  return relaxation.upper -
+         (k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_cell(f, f.cell_of(cheapest)));
 }
 
-void rank_by_score(const Problem& problem, const Node& node, const Evaluation& evaluation, const RowValues& values, Ranking& ranking) {
+void rank_by_score(const Problem& problem, const Node& node, const Evaluation& evaluation, const RowValues& values,
+                   Ranking& ranking) {
   const std::vector<Goal>& goals = problem.goals(node.alternative);
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = evaluation.relaxations[g];
@@ -42,8 +44,8 @@ void rank_by_score(const Problem& problem, const Node& node, const Evaluation& e
 }
 
 // Against the threshold, a loss counts as a share of what may be lost; in the objective, of the gap that is to close.
-void rank_by_likelihood(const Problem& problem, const Node& node, const Evaluation& evaluation, const RowValues& values, double cutoff,
-                        Ranking& ranking) {
+void rank_by_likelihood(const Problem& problem, const Node& node, const Evaluation& evaluation, const RowValues& values,
+                        double cutoff, Ranking& ranking) {
   if (!problem.likelihood) return;
   const Likelihood::Sweep& sweep = evaluation.sweep;
   const double weight = problem.likelihood_weight;
@@ -136,7 +138,8 @@ std::vector<Box> split_in_the_middle(const Domain& domain, const Box& box, std::
 
 }  // namespace
 
-std::size_t choose_feature(const Problem& problem, const Node& node, const Evaluation& evaluation, const RowValues& values, double cutoff) {
+std::size_t choose_feature(const Problem& problem, const Node& node, const Evaluation& evaluation, const RowValues& values,
+                           double cutoff) {
   const std::size_t count = problem.domain.features.size();
   Ranking ranking{std::vector<double>(count, 0.0), std::vector<double>(count, 0.0)};
   rank_by_score(problem, node, evaluation, values, ranking);

@@ -19,25 +19,25 @@ struct Segment {
 // One feature. Its values are atoms (categories, codes: no order) and numbers (also ranks). Numbers are cut into cells:
 // closed intervals of doubles, in order, on each of which circuit, trees and rules are constant and the cost is linear.
 struct Feature {
-  std::vector<double> atom;       // the double that stands for each atom
+  std::vector<double> atom;  // the double that stands for each atom
   std::vector<double> atom_cost;
-  std::vector<double> low, high;  // of cells
-  std::vector<Segment> segments;  // of numbers, in order
+  std::vector<double> low, high;      // of cells
+  std::vector<Segment> segments;      // of numbers, in order
   std::vector<std::int32_t> segment;  // of each cell
-  double grid = 0;                // the distance of neighbouring numbers; 0: every real
-  double factual = 0;             // NaN: unknown
-  std::size_t first_atom = 0;     // places in arrays over all features' atoms, cells
+  double grid = 0;                    // the distance of neighbouring numbers; 0: every real
+  double factual = 0;                 // NaN: unknown
+  std::size_t first_atom = 0;         // places in arrays over all features' atoms, cells
   std::size_t first_cell = 0;
-  std::size_t first_word = 0;     // in Box::atoms
+  std::size_t first_word = 0;  // in Box::atoms
 
   std::size_t words() const { return (atom.size() + 63) / 64; }
-  std::int32_t cell_of(double v) const;    // the cell that holds v; -1 if none does
-  std::int32_t atom_of(double v) const;    // -1 if none is v
+  std::int32_t cell_of(double v) const;  // the cell that holds v; -1 if none does
+  std::int32_t atom_of(double v) const;  // -1 if none is v
   double cost(double v) const;
-  double down_to_grid(double v) const;     // the greatest number of the feature's grid that is not above v
+  double down_to_grid(double v) const;  // the greatest number of the feature's grid that is not above v
   double up_to_grid(double v) const;
-  double multiple(double k) const;         // k steps, as the nearest double
-  double slack(double v) const;            // how far from a whole number of steps a multiple may be computed to lie
+  double multiple(double k) const;  // k steps, as the nearest double
+  double slack(double v) const;     // how far from a whole number of steps a multiple may be computed to lie
   bool has(double v) const { return atom_of(v) >= 0 || cell_of(v) >= 0; }
 };
 
@@ -69,9 +69,7 @@ struct Box {
     for (std::size_t w = 0; w < f.words(); ++w) count += static_cast<std::size_t>(std::popcount(atoms[f.first_word + w]));
     return count;
   }
-  bool empty(const Domain& domain, std::size_t j) const {
-    return range[j].empty() && atom_count(domain.features[j]) == 0;
-  }
+  bool empty(const Domain& domain, std::size_t j) const { return range[j].empty() && atom_count(domain.features[j]) == 0; }
   bool any_empty(const Domain& domain) const;  // no value of some feature is left, hence no row
   bool contains(const Domain& domain, const double* row) const;
   std::size_t value_count(const Domain& domain) const;  // atoms and cells, over all features

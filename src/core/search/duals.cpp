@@ -95,8 +95,7 @@ Dual best_goal_multiplier(const Subproblem& sub, const Multipliers& start) {
     right = evaluate(right.at * tolerance::kMultiplierGrowth);
   }
   for (int i = 0; i < tolerance::kTangentCuts && right.slope <= 0; ++i) {
-    const double meet =
-        (right.bound - left.bound + left.slope * left.at - right.slope * right.at) / (left.slope - right.slope);
+    const double meet = (right.bound - left.bound + left.slope * left.at - right.slope * right.at) / (left.slope - right.slope);
     if (!(meet > left.at && meet < right.at)) break;
     const Tangent between = evaluate(meet);
     if (between.bound >= left.bound + left.slope * (meet - left.at) - bound_rounding(between.bound)) break;
@@ -182,7 +181,8 @@ Dual best_dual(const Problem& problem, const Box& box, const Relaxation& relaxat
   return best;
 }
 
-double lagrangian(const Problem& problem, const Box& box, const Relaxation& relaxation, double lower, const Multipliers& multipliers) {
+double lagrangian(const Problem& problem, const Box& box, const Relaxation& relaxation, double lower,
+                  const Multipliers& multipliers) {
   const Subproblem sub{problem, box, relaxation, lower};
   return relaxation.additive ? sub.tangent(multipliers).bound : sub.without_goal(multipliers);
 }

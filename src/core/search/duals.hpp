@@ -35,17 +35,16 @@ void each_segment(const Feature& f, const Range& range, const Work& work) {
 
 // The value of feature j with the least reduced cost; of equals, the one that gains most. Without a relaxation nothing
 // gains.
-inline Choice least_reduced_cost(const Domain& domain, const Box& box, std::size_t j, const Relaxation* relaxation, double multiplier,
-                                 double rule_slope = 0) {
+inline Choice least_reduced_cost(const Domain& domain, const Box& box, std::size_t j, const Relaxation* relaxation,
+                                 double multiplier, double rule_slope = 0) {
   const Feature& f = domain.features[j];
   Choice best{0, 0, 0, kInf};
   auto consider = [&](double value, double cost, double gain, double slope) {
     const double reduced = cost - multiplier * gain + slope * value;
     if (reduced < best.reduced_cost || (reduced == best.reduced_cost && gain > best.gain)) best = {value, cost, gain, reduced};
   };
-  box.each_atom(f, [&](std::size_t k) {
-    consider(f.atom[k], f.atom_cost[k], relaxation == nullptr ? 0 : relaxation->at_atom(f, k), 0);
-  });
+  box.each_atom(
+      f, [&](std::size_t k) { consider(f.atom[k], f.atom_cost[k], relaxation == nullptr ? 0 : relaxation->at_atom(f, k), 0); });
   each_segment(f, box.range[j], [&](const Segment& segment, double low, double high) {
     consider(low, segment.cost(low), relaxation == nullptr ? 0 : relaxation->at_number(j, low), rule_slope);
     if (high > low) consider(high, segment.cost(high), relaxation == nullptr ? 0 : relaxation->at_number(j, high), rule_slope);
@@ -65,6 +64,7 @@ Dual best_dual(const Problem& problem, const Box& box, const Relaxation& relaxat
                const Multipliers& start);
 
 // L at given multipliers.
-double lagrangian(const Problem& problem, const Box& box, const Relaxation& relaxation, double lower, const Multipliers& multipliers);
+double lagrangian(const Problem& problem, const Box& box, const Relaxation& relaxation, double lower,
+                  const Multipliers& multipliers);
 
 }  // namespace likely::search

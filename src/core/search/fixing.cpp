@@ -145,8 +145,9 @@ bool joint_bound(const Problem& problem, const Evaluation& evaluation, std::size
   const Relaxation& relaxation = evaluation.relaxations[goal];
   const Multipliers& multipliers = evaluation.duals[goal].multipliers;
   const double lower = problem.goals(node.alternative)[goal].lower - relaxation.rounding, weight = problem.likelihood_weight;
-  const double fixed = (relaxation.additive ? multipliers.goal * (lower - relaxation.constant) : 0) - weight * evaluation.sweep.log_upper -
-                       (multipliers.rule > 0 ? multipliers.rule * problem.rules.linear[multipliers.rule_index].relaxed_upper(node.box) : 0);
+  const double fixed =
+      (relaxation.additive ? multipliers.goal * (lower - relaxation.constant) : 0) - weight * evaluation.sweep.log_upper -
+      (multipliers.rule > 0 ? multipliers.rule * problem.rules.linear[multipliers.rule_index].relaxed_upper(node.box) : 0);
   fill_rewards(problem, relaxation, multipliers, node.box, joint);
   const double bound = fixed - problem.likelihood->excess(node.box, evaluation.sweep, weight, joint);
   node.bound = std::max(node.bound, bound - bound_rounding(bound));

@@ -23,7 +23,8 @@ const char* name_of(Step step) {
   return "";
 }
 
-Follower::Follower(const Problem& problem, std::vector<double> row, Workspace& workspace) : domain_(problem.domain), row_(std::move(row)) {
+Follower::Follower(const Problem& problem, std::vector<double> row, Workspace& workspace)
+    : domain_(problem.domain), row_(std::move(row)) {
   if (row_.size() != domain_.features.size() || !whole(domain_).contains(domain_, row_.data()))
     throw std::invalid_argument("a row that is followed must be one of the domain");
   bool is_answer = false;
@@ -54,7 +55,8 @@ void Follower::after(Step step, const Node& node, bool left) {
 
 void Follower::after_branching(const std::vector<Box>& parts) {
   if (!watching_) return;
-  if (std::none_of(parts.begin(), parts.end(), [&](const Box& part) { return part.contains(domain_, row_.data()); })) lose(Step::kBranching);
+  if (std::none_of(parts.begin(), parts.end(), [&](const Box& part) { return part.contains(domain_, row_.data()); }))
+    lose(Step::kBranching);
 }
 
 void Follower::lose(Step step) {

@@ -18,7 +18,9 @@ struct Forest::Path {
     std::vector<std::uint64_t> atoms;
     bool tested = false;
 
-    bool empty() const { return first > last && std::all_of(atoms.begin(), atoms.end(), [](std::uint64_t w) { return w == 0; }); }
+    bool empty() const {
+      return first > last && std::all_of(atoms.begin(), atoms.end(), [](std::uint64_t w) { return w == 0; });
+    }
   };
   std::vector<Part> parts;
 };
@@ -102,7 +104,9 @@ struct Forest::Uncovered {
   std::vector<std::pair<std::int32_t, std::int32_t>> cells;
   std::vector<std::uint64_t> atoms;
 
-  bool empty() const { return cells.empty() && std::all_of(atoms.begin(), atoms.end(), [](std::uint64_t w) { return w == 0; }); }
+  bool empty() const {
+    return cells.empty() && std::all_of(atoms.begin(), atoms.end(), [](std::uint64_t w) { return w == 0; });
+  }
 };
 
 struct Forest::Workspace final : ScoreWorkspace {
@@ -167,7 +171,8 @@ void Forest::find_reached(const Box& box, const Tree& tree, Workspace& work) con
     const std::int32_t at = work.waiting.back();
     work.waiting.pop_back();
     if (at < 0) {
-      const auto l = static_cast<std::size_t>(~at);
+      const std::int32_t leaf = ~at;
+      const auto l = static_cast<std::size_t>(leaf);
       if (reaches(box, leaves_[l])) work.reached[work.rank[l] / 64] |= std::uint64_t{1} << (work.rank[l] % 64);
       continue;
     }

@@ -23,7 +23,7 @@ class Forest final : public Score {
 
   std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const override;
   void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const override;
-  void outputs(const double* row, std::vector<double>& out) const override;
+  void outputs(const double* row, std::vector<double>& scores) const override;
 
  private:
   // A test of a feature: inside are cells first..last and some atoms. A successor is a test, or ~leaf.

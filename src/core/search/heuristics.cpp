@@ -41,7 +41,8 @@ void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& w
   }
 }
 
-void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace) {
+void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
+                    Workspace& workspace) {
   const std::vector<Feature>& features = problem.domain.features;
   std::vector<std::size_t> order(row.size());
   std::iota(order.begin(), order.end(), 0);
@@ -82,7 +83,8 @@ bool move_as_needed(const Problem& problem, const Node& node, const Move& move, 
                     SolutionPool& pool, Workspace& workspace) {
   const Feature& f = problem.domain.features[move.feature];
   const double from = row[move.feature];
-  for (double share = missing / move.gain; share < 1; share = std::min(1.0, tolerance::kRepairGrowth * share + tolerance::kRepairStep)) {
+  for (double share = missing / move.gain; share < 1;
+       share = std::min(1.0, tolerance::kRepairGrowth * share + tolerance::kRepairStep)) {
     const double v = from + share * (move.value - from);
     row[move.feature] = move.value > from ? std::min(move.value, f.up_to_grid(v)) : std::max(move.value, f.down_to_grid(v));
     if (f.cell_of(row[move.feature]) >= 0 && test_row(problem, row, node.alternative, pool, workspace)) return true;
@@ -102,7 +104,8 @@ bool move_two(const Problem& problem, const Node& node, std::vector<double> row,
   row[k] += (slope[j] * spare - missing * coefficients[j]) / det;
   for (const std::size_t moved : {j, k}) {
     const Range& range = node.box.range[moved];
-    if (!(range.low <= row[moved] && row[moved] <= range.high) || problem.domain.features[moved].cell_of(row[moved]) < 0) return true;
+    if (!(range.low <= row[moved] && row[moved] <= range.high) || problem.domain.features[moved].cell_of(row[moved]) < 0)
+      return true;
   }
   return test_row(problem, row, node.alternative, pool, workspace);
 }
@@ -122,13 +125,15 @@ void greedy_repair(const Problem& problem, const Node& node, const Relaxation& r
     missing -= cheapest.gain;
     if (best.gain > cheapest.gain) moves.push_back({j, best.value, best.gain - cheapest.gain, best.cost - cheapest.cost});
   }
-  if (missing <= 0 && test_row(problem, row, node.alternative, pool, workspace)) return;  // of equally cheap values, those that gain most
+  if (missing <= 0 && test_row(problem, row, node.alternative, pool, workspace))
+    return;  // of equally cheap values, those that gain most
   std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.cost * b.gain < b.cost * a.gain; });
   int beyond = 0;
   for (const Move& move : moves) {
     const Feature& f = domain.features[move.feature];
     const bool numbers = f.atom_of(row[move.feature]) < 0 && f.atom_of(move.value) < 0;
-    if (numbers && missing > 0 && missing < move.gain && move_as_needed(problem, node, move, missing, row, pool, workspace)) return;
+    if (numbers && missing > 0 && missing < move.gain && move_as_needed(problem, node, move, missing, row, pool, workspace))
+      return;
     row[move.feature] = move.value;
     missing -= move.gain;
     if (missing <= 0 && (test_row(problem, row, node.alternative, pool, workspace) || ++beyond > tolerance::kMovesBeyond)) return;
@@ -144,7 +149,8 @@ void two_variable_moves(const Problem& problem, const Node& node, const Relaxati
   std::vector<std::size_t> reals;
   double missing = lower - relaxation.constant, spare = rule.upper, size = std::abs(lower) + std::abs(rule.upper);
   for (std::size_t j = 0; j < row.size(); ++j) {
-    const Choice choice = least_reduced_cost(domain, node.box, j, &relaxation, multipliers.goal, multipliers.rule_slope(problem.rules, j));
+    const Choice choice =
+        least_reduced_cost(domain, node.box, j, &relaxation, multipliers.goal, multipliers.rule_slope(problem.rules, j));
     row[j] = choice.value;
     missing -= choice.gain;
     if (rule.dense[j] != 0) spare -= rule.dense[j] * choice.value;
@@ -155,12 +161,13 @@ void two_variable_moves(const Problem& problem, const Node& node, const Relaxati
   for (std::size_t a = 0; a < reals.size(); ++a)
     for (std::size_t b = a + 1; b < reals.size(); ++b)
       for (const double more : tolerance::kOverfulfilment)
-        if (move_two(problem, node, row, {reals[a], reals[b]}, relaxation.slope, rule.dense, missing + more * size, spare - more * size,
-                     pool, workspace))
+        if (move_two(problem, node, row, {reals[a], reals[b]}, relaxation.slope, rule.dense, missing + more * size,
+                     spare - more * size, pool, workspace))
           break;
 }
 
-void end_points(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
+void end_points(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
+                Workspace& workspace) {
   constexpr std::size_t kMost = tolerance::kEndPointReals;
   std::vector<std::size_t> wide;
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j)

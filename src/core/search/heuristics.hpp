@@ -17,7 +17,8 @@ void known_rows(const Problem& problem, const std::vector<std::vector<double>>& 
 void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace);
 
 // Change removal (1-opt): takes changes back, the costliest first, as long as the row remains an answer.
-void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace);
+void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
+                    Workspace& workspace);
 
 // The cheapest row of a node's box and, if it is no answer, greedy repair and two-variable moves for each goal.
 void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace);

@@ -38,8 +38,9 @@ std::optional<SolutionPool::Key> SolutionPool::common_key(const Box& box) const 
       continue;
     }
     const std::int32_t atom = f.atom_of(f.factual), cell = atom >= 0 ? -1 : f.cell_of(f.factual);
-    const bool has_factual = atom >= 0 ? box.has_atom(f, static_cast<std::size_t>(atom))
-                                       : cell >= range.first && cell <= range.last && range.low <= f.factual && f.factual <= range.high;
+    const bool has_factual = atom >= 0
+                                 ? box.has_atom(f, static_cast<std::size_t>(atom))
+                                 : cell >= range.first && cell <= range.last && range.low <= f.factual && f.factual <= range.high;
     if (has_factual && !box.single(domain_, j)) return std::nullopt;
     made.push_back(static_cast<std::uint64_t>(!has_factual));
   }
@@ -48,7 +49,8 @@ std::optional<SolutionPool::Key> SolutionPool::common_key(const Box& box) const 
 
 bool SolutionPool::covers(const Key& key, double bound) const {
   for (std::size_t i = 0; i < keys_.size(); ++i)
-    if (keys_[i] == key && solutions_[i].objective <= bound + std::max(limits_.absolute_gap, tolerance::kSameObjective)) return true;
+    if (keys_[i] == key && solutions_[i].objective <= bound + std::max(limits_.absolute_gap, tolerance::kSameObjective))
+      return true;
   return false;
 }
 
@@ -92,12 +94,14 @@ std::vector<Solution> SolutionPool::take() {
   return solutions_;
 }
 
-void evaluate_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace, RowValues& out) {
+void evaluate_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace,
+                  RowValues& out) {
   problem.score->outputs(row.data(), out.outputs);
   out.log_likelihood = problem.likelihood ? problem.likelihood->exact(row.data(), alternative, workspace.row_buffers) : 0;
 }
 
-bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace) {
+bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool,
+              Workspace& workspace) {
   ++workspace.statistics.tested;
   const double cost = problem.domain.cost(row.data()), weight = problem.likelihood_weight;
   if (weight == 0 && cost >= pool.cutoff()) return false;

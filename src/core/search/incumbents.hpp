@@ -49,9 +49,11 @@ class SolutionPool {
 
 // Whether a row is an answer, by exact evaluation: of its rules, of the classifier and of the circuit. If it is, and better
 // than the cut-off, it goes into the pool.
-bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace);
+bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool,
+              Workspace& workspace);
 
 // The classifier's outputs and the log-likelihood of a row, exactly.
-void evaluate_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace, RowValues& out);
+void evaluate_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace,
+                  RowValues& out);
 
 }  // namespace likely::search

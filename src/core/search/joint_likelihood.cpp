@@ -12,7 +12,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 }  // namespace
 
 std::size_t Likelihood::run_width(const Variable& variable, const Range& range) const {
-  const std::size_t from = variable.cell_row[static_cast<std::size_t>(range.first)], to = variable.cell_row[static_cast<std::size_t>(range.last)];
+  const std::size_t from = variable.cell_row[static_cast<std::size_t>(range.first)],
+                    to = variable.cell_row[static_cast<std::size_t>(range.last)];
   std::size_t width = 1;
   while (to / width - from / width + 1 > tolerance::kJointRuns) width *= 2;
   return width;
@@ -28,7 +29,8 @@ Range Likelihood::run(const Box& box, std::size_t j, std::size_t r) const {
   const std::int32_t last = std::min(range.last, variable.first_cell(begin + width) - 1);
   if (first > last) return {1, 0, 0, 0};
   const Feature& f = domain_.features[j];
-  return {first, last, std::max(range.low, f.low[static_cast<std::size_t>(first)]), std::min(range.high, f.high[static_cast<std::size_t>(last)])};
+  return {first, last, std::max(range.low, f.low[static_cast<std::size_t>(first)]),
+          std::min(range.high, f.high[static_cast<std::size_t>(last)])};
 }
 
 // The logarithms of leaves over a run of cells: of the node of the tree that holds it.
@@ -92,7 +94,8 @@ void Likelihood::descend(Joint& joint) const {
 }
 
 // The excess with one value fixed, without its reward: of the leaf that gives most.
-double Likelihood::best_excess(const Variable& variable, const Sweep& sweep, const Joint& joint, double weight, const double* logs) const {
+double Likelihood::best_excess(const Variable& variable, const Sweep& sweep, const Joint& joint, double weight,
+                               const double* logs) const {
   double best = -kInf;
   for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
     const std::int32_t leaf = variable.leaves[l];
@@ -106,7 +109,8 @@ double Likelihood::excess_atom(const Sweep& sweep, const Joint& joint, double we
   return best_excess(variable, sweep, joint, weight, variable.log_atom(atom)) + joint.atom[domain_.features[j].first_atom + atom];
 }
 
-double Likelihood::excess_run(const Box& box, const Sweep& sweep, const Joint& joint, double weight, std::size_t j, std::size_t r) const {
+double Likelihood::excess_run(const Box& box, const Sweep& sweep, const Joint& joint, double weight, std::size_t j,
+                              std::size_t r) const {
   const Variable& variable = variables_[j];
   const double* logs = run_logs(variable, run(box, j, r), run_width(variable, box.range[j]));
   return best_excess(variable, sweep, joint, weight, logs) + joint.run[j * tolerance::kJointRuns + r];

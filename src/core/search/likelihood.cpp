@@ -18,9 +18,14 @@ double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
 
 }  // namespace
 
-Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, const std::vector<double>& targets, std::vector<double> given,
-                       bool approximate, bool weighed)
-    : circuit_(circuit), domain_(domain), targets_(targets), given_(std::move(given)), approximate_(approximate), weighed_(weighed) {
+Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, const std::vector<double>& targets,
+                       std::vector<double> given, bool approximate, bool weighed)
+    : circuit_(circuit),
+      domain_(domain),
+      targets_(targets),
+      given_(std::move(given)),
+      approximate_(approximate),
+      weighed_(weighed) {
   assert(targets_.size() == given_.size());
   for (std::size_t j = 0; j < domain.features.size(); ++j) variables_.push_back(make_variable(j, domain.features[j]));
   for (const double target : targets) target_leaves_.push_back(target_leaves(target));
@@ -201,19 +206,22 @@ double Likelihood::combined(const Variable& variable, const Sweep& sweep, const 
 
 double Likelihood::log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const {
   const Variable& variable = variables_[j];
-  return std::log(std::max(combined(variable, sweep, variable.atom(atom)), kSmallestBoundLikelihood)) + sweep.log_scale + kLogLikelihoodRounding;
+  return std::log(std::max(combined(variable, sweep, variable.atom(atom)), kSmallestBoundLikelihood)) + sweep.log_scale +
+         kLogLikelihoodRounding;
 }
 
 double Likelihood::log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const {
   const Variable& variable = variables_[j];
-  return std::log(std::max(combined(variable, sweep, variable.cell(cell)), kSmallestBoundLikelihood)) + sweep.log_scale + kLogLikelihoodRounding;
+  return std::log(std::max(combined(variable, sweep, variable.cell(cell)), kSmallestBoundLikelihood)) + sweep.log_scale +
+         kLogLikelihoodRounding;
 }
 
 // The first (or last) cell in first..last whose bound is at least `lower` (scaled, no logarithm); beyond the end if none
 // is. Whole branches of the tree are passed over by their bound.
 std::int32_t Likelihood::outermost_likely(const Variable& variable, const Sweep& sweep, std::int32_t first, std::int32_t last,
                                           double lower, bool from_left) const {
-  const std::size_t from = variable.cell_row[static_cast<std::size_t>(first)], to = variable.cell_row[static_cast<std::size_t>(last)];
+  const std::size_t from = variable.cell_row[static_cast<std::size_t>(first)],
+                    to = variable.cell_row[static_cast<std::size_t>(last)];
   std::vector<std::pair<std::size_t, std::size_t>> waiting{{1, variable.tree->size}};  // nodes, and how many rows each has
   while (!waiting.empty()) {
     const auto [node, rows] = waiting.back();
@@ -221,7 +229,8 @@ std::int32_t Likelihood::outermost_likely(const Variable& variable, const Sweep&
     const std::size_t begin = (node - std::bit_floor(node)) * rows;  // its number without the leading bit, times its rows
     if (begin + rows <= from || begin > to) continue;
     if (combined(variable, sweep, variable.tree->node(node)) < lower) continue;
-    if (rows == 1) return from_left ? std::max(first, variable.first_cell(begin)) : std::min(last, variable.first_cell(begin + 1) - 1);
+    if (rows == 1)
+      return from_left ? std::max(first, variable.first_cell(begin)) : std::min(last, variable.first_cell(begin + 1) - 1);
     const std::size_t near = from_left ? 2 * node : 2 * node + 1;
     waiting.emplace_back(near ^ 1, rows / 2);
     waiting.emplace_back(near, rows / 2);

@@ -290,21 +290,21 @@ void Network::attribute_slack(Workspace& work, std::vector<double>& attribution)
   }
 }
 
-void Network::outputs(const double* row, std::vector<double>& value) const {
-  value = bias_;
+void Network::outputs(const double* row, std::vector<double>& scores) const {
+  scores = bias_;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     const std::int32_t k = f.atom.empty() ? -1 : f.atom_of(row[j]);
     const double *slope = slopes_.data() + j * units_, *intercept = intercepts_.data() + j * units_;
     for (std::size_t h = 0; h < units_; ++h)
-      value[h] += k >= 0 ? atoms_[(f.first_atom + static_cast<std::size_t>(k)) * units_ + h] : slope[h] * row[j] + intercept[h];
+      scores[h] += k >= 0 ? atoms_[(f.first_atom + static_cast<std::size_t>(k)) * units_ + h] : slope[h] * row[j] + intercept[h];
   }
   for (const Layer& layer : later_) {
-    for (double& v : value) v = std::max(0.0, v);
+    for (double& v : scores) v = std::max(0.0, v);
     std::vector<double> next = layer.bias;
     for (std::size_t o = 0; o < layer.outputs; ++o)
-      for (std::size_t i = 0; i < layer.inputs; ++i) next[o] += layer.weight[o * layer.inputs + i] * value[i];
-    value = std::move(next);
+      for (std::size_t i = 0; i < layer.inputs; ++i) next[o] += layer.weight[o * layer.inputs + i] * scores[i];
+    scores = std::move(next);
   }
 }
 

@@ -29,7 +29,7 @@ class Network final : public Score {
 
   std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const override;
   void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const override;
-  void outputs(const double* row, std::vector<double>& out) const override;
+  void outputs(const double* row, std::vector<double>& scores) const override;
 
  private:
   struct Workspace;

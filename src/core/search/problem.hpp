@@ -87,7 +87,7 @@ struct Loss {
 
 struct Result {
   Status status = Status::kUnknown;
-  std::vector<Solution> solutions;   // the best first
+  std::vector<Solution> solutions;     // the best first
   double upper = kInf, lower = -kInf;  // the last wanted solution's objective, and what no other can be below
   Statistics statistics;
   double seconds = 0;

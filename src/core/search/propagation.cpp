@@ -78,7 +78,8 @@ bool remove_low_scores(const Domain& domain, Box& box, const Relaxation& relaxat
   return changed;
 }
 
-bool propagate_score(const Problem& problem, Node& node, std::size_t g, Relaxation& relaxation, Workspace& workspace, bool& changed) {
+bool propagate_score(const Problem& problem, Node& node, std::size_t g, Relaxation& relaxation, Workspace& workspace,
+                     bool& changed) {
   const Goal& goal = problem.goals(node.alternative)[g];
   {
     const Stopwatch watch(workspace.statistics.seconds_score);
@@ -161,7 +162,8 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
     changed = false;
     if (!possible(Step::kRules, problem.rules.propagate(problem.domain, node.box))) return Outcome::kEmpty;
     for (std::size_t g = 0; g < evaluation.relaxations.size(); ++g)
-      if (!possible(Step::kScore, propagate_score(problem, node, g, evaluation.relaxations[g], workspace, changed))) return Outcome::kEmpty;
+      if (!possible(Step::kScore, propagate_score(problem, node, g, evaluation.relaxations[g], workspace, changed)))
+        return Outcome::kEmpty;
     if (problem.likelihood &&
         !possible(Step::kLikelihood, propagate_likelihood(problem, node, evaluation.sweep, workspace, changed)))
       return Outcome::kEmpty;
@@ -173,7 +175,8 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
 
 }  // namespace
 
-Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace, Follower* follower) {
+Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
+                  Follower* follower) {
   assert(node.alternative < problem.alternatives.size());
   const std::size_t before = node.box.value_count(problem.domain);
   const Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);

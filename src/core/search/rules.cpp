@@ -88,9 +88,8 @@ LinearRule::LinearRule(const Domain& domain, std::vector<std::size_t> features_,
 }
 
 bool LinearRule::applies(const Domain& domain, const Box& box) const {
-  return std::all_of(features.begin(), features.end(), [&](std::size_t j) {
-    return !box.range[j].empty() && box.atom_count(domain.features[j]) == 0;
-  });
+  return std::all_of(features.begin(), features.end(),
+                     [&](std::size_t j) { return !box.range[j].empty() && box.atom_count(domain.features[j]) == 0; });
 }
 
 double LinearRule::relaxed_upper(const Box& box) const {
@@ -114,7 +113,8 @@ Literal::State Literal::state(const Domain& domain, const Box& box) const {
   const Feature& f = domain.features[feature_];
   const Range& range = box.range[feature_];
   std::size_t inside = 0, all = box.atom_count(f);
-  for (std::size_t w = 0; w < f.words(); ++w) inside += static_cast<std::size_t>(std::popcount(atoms_[w] & box.atoms[f.first_word + w]));
+  for (std::size_t w = 0; w < f.words(); ++w)
+    inside += static_cast<std::size_t>(std::popcount(atoms_[w] & box.atoms[f.first_word + w]));
   if (!range.empty()) {
     all += static_cast<std::size_t>(range.last - range.first) + 1;
     inside += static_cast<std::size_t>(inside_before_[static_cast<std::size_t>(range.last) + 1] -
@@ -162,7 +162,8 @@ bool Rules::propagate(const Domain& domain, Box& box) const {
 
 bool Rules::hold(const double* row) const {
   for (const Clause& clause : clauses)
-    if (std::none_of(clause.literals.begin(), clause.literals.end(), [row](const Literal& l) { return l.holds(row); })) return false;
+    if (std::none_of(clause.literals.begin(), clause.literals.end(), [row](const Literal& l) { return l.holds(row); }))
+      return false;
   for (const AtMost& rule : at_most) {
     const auto held = std::count_if(rule.literals.begin(), rule.literals.end(), [row](const Literal& l) { return l.holds(row); });
     if (static_cast<std::size_t>(held) > rule.count) return false;

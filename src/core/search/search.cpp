@@ -61,7 +61,7 @@ void Search::process(Node node) {
   try_node(problem_, node, evaluation, pool_, workspace_);
   if (is_done(node, evaluation)) return;
   if (node.bound < pool_.cutoff())
-    branch(std::move(node), evaluation);
+    branch(node, evaluation);
   else
     prune(node);
 }
@@ -106,7 +106,7 @@ bool Search::is_done(const Node& node, const Evaluation& evaluation) {
 
 // -- branching ----------------------------------------------------------------------------------------------------------
 
-void Search::branch(Node node, const Evaluation& evaluation) {
+void Search::branch(const Node& node, const Evaluation& evaluation) {
   RowValues& values = workspace_.row_values;
   evaluate_row(problem_, evaluation.cheapest, node.alternative, workspace_, values);
   const std::size_t j = choose_feature(problem_, node, evaluation, values, pool_.cutoff());

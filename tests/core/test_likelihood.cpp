@@ -1,0 +1,142 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "build.hpp"
+#include "search/likelihood.hpp"
+
+namespace likely::search::test {
+
+namespace {
+
+// A domain, a circuit over it and what the search makes of it.
+struct Setting {
+  explicit Setting(unsigned seed, bool approximate = false, double given = 0)
+      : rng(seed),
+        domain(small_domain(rng)),
+        circuit(some_circuit(domain, rng, 3)),
+        likelihood(*circuit, domain, {std::nan("")}, {given}, approximate, true),
+        sweep(likelihood.sweep()) {}
+
+  double exact(const std::vector<double>& row) { return likelihood.exact(row.data(), 0, buffers); }
+  void evaluate(const Box& box) {
+    likelihood.bound(box, 0, sweep);
+    likelihood.differentiate(sweep);
+  }
+
+  Rng rng;
+  Domain domain;
+  std::unique_ptr<Circuit> circuit;
+  Likelihood likelihood;
+  Likelihood::Sweep sweep;
+  Likelihood::RowBuffers buffers;
+};
+
+double reward(const Setting& setting, const Likelihood::Joint& joint, std::size_t j, double v) {
+  const Feature& f = setting.domain.features[j];
+  if (const std::int32_t k = f.atom_of(v); k >= 0) return joint.atom[f.first_atom + static_cast<std::size_t>(k)];
+  return -f.cost(v);
+}
+
+void fill_rewards(const Setting& setting, const Box& box, Likelihood::Joint& joint) {
+  for (std::size_t j = 0; j < setting.domain.features.size(); ++j) {
+    const Feature& f = setting.domain.features[j];
+    for (std::size_t k = 0; k < f.atom.size(); ++k) joint.atom[f.first_atom + k] = -f.atom_cost[k];
+    for (std::size_t r = 0; r < tolerance::kJointRuns; ++r) {
+      const Range run = setting.likelihood.run(box, j, r);
+      double best = -kInf;
+      for (double v = run.low; !run.empty() && v <= run.high; ++v) best = std::max(best, -f.cost(v));
+      joint.run[j * tolerance::kJointRuns + r] = best;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the sweep is above every row, and at a point it is the row") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed, seed % 2 == 1);
+    const Box box = some_box(setting.domain, setting.rng);
+    setting.evaluate(box);
+    const double upper = setting.sweep.log_upper;
+    for (const std::vector<double>& row : rows_of(setting.domain, box)) CHECK(setting.exact(row) <= upper);
+    const std::vector<double> row = rows_of(setting.domain, box).front();
+    Box point = box;
+    for (std::size_t j = 0; j < row.size(); ++j) point.fix(setting.domain, j, row[j]);
+    setting.evaluate(point);
+    CHECK(setting.sweep.log_upper == doctest::Approx(setting.exact(row)).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("derivatives bound the rows of every single value") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed, seed % 2 == 1);
+    const Box box = some_box(setting.domain, setting.rng);
+    setting.evaluate(box);
+    for (const std::vector<double>& row : rows_of(setting.domain, box)) {
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        const Feature& f = setting.domain.features[j];
+        const std::int32_t k = f.atom_of(row[j]);
+        const double upper =
+            k >= 0 ? setting.likelihood.log_upper_atom(setting.sweep, j, static_cast<std::size_t>(k))
+                   : setting.likelihood.log_upper_cell(setting.sweep, j, static_cast<std::size_t>(f.cell_of(row[j])));
+        CHECK(setting.exact(row) <= upper);
+        CHECK(upper <= setting.sweep.log_upper + 1e-8);
+      }
+    }
+  }
+}
+
+TEST_CASE("the filter keeps every row that is likely enough") {
+  int filtered = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed);
+    const Box box = some_box(setting.domain, setting.rng);
+    const Rows rows = rows_of(setting.domain, box);
+    const double lower = setting.exact(rows[static_cast<std::size_t>(below(setting.rng, static_cast<int>(rows.size())))]);
+    setting.evaluate(box);
+    Box left = box;
+    filtered += setting.likelihood.filter(left, setting.sweep, lower);
+    for (const std::vector<double>& row : rows)
+      if (setting.exact(row) >= lower) CHECK(left.contains(setting.domain, row.data()));
+  }
+  CHECK(filtered > 20);
+}
+
+TEST_CASE("what is given is taken from every log-likelihood") {
+  Setting plain(7), conditional(7, false, -2.5);
+  const Box box = whole(plain.domain);
+  plain.evaluate(box);
+  conditional.evaluate(box);
+  CHECK(conditional.sweep.log_upper == doctest::Approx(plain.sweep.log_upper + 2.5));
+  const std::vector<double> row = rows_of(plain.domain, box).front();
+  CHECK(conditional.exact(row) == doctest::Approx(plain.exact(row) + 2.5));
+}
+
+TEST_CASE("the joint bound is above cost and likelihood together, also with one value fixed") {
+  const double weight = 0.7;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed);
+    const Box box = some_box(setting.domain, setting.rng);
+    setting.evaluate(box);
+    Likelihood::Joint joint = setting.likelihood.joint();
+    fill_rewards(setting, box, joint);
+    const double upper = setting.likelihood.excess(box, setting.sweep, weight, joint) + weight * setting.sweep.log_upper;
+    setting.likelihood.descend(joint);
+    for (const std::vector<double>& row : rows_of(setting.domain, box)) {
+      double worth = weight * setting.exact(row);
+      for (std::size_t j = 0; j < row.size(); ++j) worth += reward(setting, joint, j, row[j]);
+      CHECK(worth <= upper + 1e-8);
+      const double atom = setting.likelihood.excess_atom(setting.sweep, joint, weight, 1, static_cast<std::size_t>(row[1]));
+      CHECK(worth <= atom + weight * setting.sweep.log_upper + 1e-8);
+    }
+  }
+}
+
+TEST_CASE("circuits that are none are refused") {
+  CHECK_THROWS_AS(Circuit({3}, {0, 0}, {}, {}, 0), std::invalid_argument);
+  CHECK_THROWS_AS(Circuit({0}, {0, 0}, {}, {}, 0), std::invalid_argument);
+  CHECK_THROWS_AS(Circuit({2, 0}, {0, 0, 1}, {1}, {1}, 0), std::invalid_argument);
+}
+
+}  // namespace likely::search::test

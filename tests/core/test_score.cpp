@@ -1,0 +1,169 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "build.hpp"
+
+namespace likely::search::test {
+
+namespace {
+
+double score_of(const Score& score, const Goal& goal, const std::vector<double>& row) {
+  std::vector<double> outputs;
+  score.outputs(row.data(), outputs);
+  return goal.score(outputs);
+}
+
+// The relaxation at a row: as a sum over features, or the least of the bounds of its values.
+double bound_at(const Domain& domain, const Relaxation& relaxation, const std::vector<double>& row) {
+  double sum = relaxation.constant, least = relaxation.upper;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Feature& f = domain.features[j];
+    const std::int32_t k = f.atom_of(row[j]);
+    if (!relaxation.additive)
+      least =
+          std::min(least, k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_cell(f, f.cell_of(row[j])));
+    else
+      sum += k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(j, row[j]);
+  }
+  return relaxation.additive ? sum : least;
+}
+
+// How far the greatest score lies below the bound; every row must be below what is said of it.
+double gap_of(const Domain& domain, const Score& score, const Goal& goal, const Box& box) {
+  const auto workspace = score.workspace(goal);
+  Relaxation relaxation;
+  score.relax(box, goal, *workspace, relaxation);
+  double greatest = -kInf;
+  for (const std::vector<double>& row : rows_of(domain, box)) {
+    const double value = score_of(score, goal, row);
+    CHECK(value <= bound_at(domain, relaxation, row) + relaxation.rounding);
+    CHECK(bound_at(domain, relaxation, row) <= relaxation.upper + relaxation.rounding);
+    greatest = std::max(greatest, value);
+  }
+  return relaxation.upper - greatest;
+}
+
+}  // namespace
+
+TEST_CASE("goals and shares of the softmax") {
+  const Goal goal{{1, -1}, 0.5};
+  CHECK(goal.score({2, 1}) == 1);
+  const Alternative alternative{{goal}, Share{0, 1, std::log(0.7), 0}};
+  CHECK(alternative.met({2, 1}));          // 1 / (1 + 1 / e) = 0.73
+  CHECK_FALSE(alternative.met({1.6, 1}));  // goal met, but 0.65
+  CHECK_FALSE(alternative.met({1.2, 1}));
+}
+
+TEST_CASE("the bound of a linear model is exact") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Rng rng(seed);
+    const Domain domain = small_domain(rng);
+    const auto network = some_network(domain, rng, {});
+    CHECK(gap_of(domain, *network, {{uniform(rng, -2, 2)}, 0}, some_box(domain, rng)) == doctest::Approx(0).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("the bound of a network is above every row") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const Domain domain = small_domain(rng);
+    const auto network = some_network(domain, rng, seed % 2 == 0 ? std::vector<std::size_t>{6} : std::vector<std::size_t>{5, 4});
+    CHECK(gap_of(domain, *network, {{seed % 3 == 0 ? -1.0 : 1.0}, 0}, some_box(domain, rng)) >= -1e-9);
+  }
+}
+
+TEST_CASE("the bound of a network is exact at a point") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Rng rng(seed);
+    const Domain domain = small_domain(rng);
+    const auto network = some_network(domain, rng, {5, 4});
+    Box box = whole(domain);
+    for (std::size_t j = 0; j < 3; ++j) box.fix(domain, j, below(rng, 3));
+    CHECK(gap_of(domain, *network, {{1.0}, 0}, box) == doctest::Approx(0).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a network over reals, by sampling") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Rng rng(seed);
+    const Domain domain = domain_of({reals(-3, 3, 0.5), reals(-1, 2, 0)});
+    const auto network = some_network(domain, rng, {6});
+    CHECK(gap_of(domain, *network, {{1.0}, 0}, some_box(domain, rng)) >= -1e-9);
+  }
+}
+
+TEST_CASE("slack is attributed only where there is a relaxation gap") {
+  Rng rng(3);
+  const Domain domain = small_domain(rng);
+  const Goal goal{{1.0}, 0};
+  const auto network = some_network(domain, rng, {6});
+  const auto workspace = network->workspace(goal);
+  Relaxation relaxation;
+  Box box = whole(domain);
+  network->relax(box, goal, *workspace, relaxation);
+  double all = 0;
+  for (const double part : relaxation.attribution) all += part;
+  CHECK(all > 0);
+  for (std::size_t j = 0; j < 3; ++j) box.fix(domain, j, 0);
+  network->relax(box, goal, *workspace, relaxation);
+  for (const double part : relaxation.attribution) CHECK(part == 0);
+}
+
+TEST_CASE("a workspace that was used before changes nothing") {
+  Rng rng(5);
+  const Domain domain = small_domain(rng);
+  const Goal goal{{1.0}, 0};
+  const auto network = some_network(domain, rng, {6, 5});
+  const auto forest = some_forest(domain, rng, 4);
+  for (const Score* score : {static_cast<const Score*>(network.get()), static_cast<const Score*>(forest.get())}) {
+    const auto used = score->workspace(goal);
+    for (int i = 0; i < 20; ++i) {
+      const Box box = some_box(domain, rng);
+      const auto fresh = score->workspace(goal);
+      Relaxation first, second;
+      score->relax(box, goal, *used, first);
+      score->relax(box, goal, *fresh, second);
+      CHECK(first.upper == second.upper);
+      CHECK(first.atom == second.atom);
+      CHECK(first.cell == second.cell);
+      CHECK(first.slope == second.slope);
+    }
+  }
+}
+
+TEST_CASE("the bound of one tree is exact, for the box and for every value") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const Domain domain = small_domain(rng);
+    const auto forest = some_forest(domain, rng, 1);
+    const Goal goal{{1.0}, 0};
+    const Box box = some_box(domain, rng);
+    CHECK(gap_of(domain, *forest, goal, box) == doctest::Approx(0).epsilon(1e-9));
+    const auto workspace = forest->workspace(goal);
+    Relaxation relaxation;
+    forest->relax(box, goal, *workspace, relaxation);
+    for (std::size_t j = 0; j < 3; ++j) {
+      for (const double v : values_of(domain.features[j], box, j)) {
+        double greatest = -kInf;
+        for (const std::vector<double>& row : rows_of(domain, box))
+          if (row[j] == v) greatest = std::max(greatest, score_of(*forest, goal, row));
+        const Feature& f = domain.features[j];
+        const double bound =
+            f.atom.empty() ? relaxation.at_cell(f, f.cell_of(v)) : relaxation.at_atom(f, static_cast<std::size_t>(v));
+        CHECK(bound == doctest::Approx(greatest).epsilon(1e-9));
+      }
+    }
+  }
+}
+
+TEST_CASE("the bound of a forest is above every row") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const Domain domain = small_domain(rng);
+    const auto forest = some_forest(domain, rng, 5);
+    CHECK(gap_of(domain, *forest, {{seed % 2 == 0 ? 1.0 : -1.0}, 0}, some_box(domain, rng)) >= -1e-9);
+  }
+}
+
+}  // namespace likely::search::test
