@@ -244,6 +244,13 @@ void bind_search(nb::module_& m) {
             problem.rules.linear.emplace_back(problem.domain, features, coefficients, upper);
           },
           "features"_a, "coefficients"_a, "upper"_a)
+      .def(
+          "contains",
+          [](const Problem& problem, const std::vector<double>& row) {
+            return row.size() == problem.domain.features.size() &&
+                   search::whole(problem.domain).contains(problem.domain, row.data());
+          },
+          "row"_a)
       .def("propagated", &propagated, "atoms"_a, "ranges"_a, "alternative"_a, "incumbent"_a)
       .def("solve", &solve, "seconds"_a, "nodes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a,
            "pool_gap"_a, "starts"_a, "callback"_a.none(), "follow"_a.none());

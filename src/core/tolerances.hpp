@@ -19,8 +19,9 @@ inline constexpr double kLogLikelihoodRounding = 1e-9;
 // Of the place where a linear function crosses a limit, relative to the numbers of the range: a removed number must be
 // beyond the limit by more than the crossing is off.
 inline constexpr double kCrossingRounding = 1e-9;
-// Of a number that should be a whole number of grid steps, in steps: half of it for decimals (0.1 is not a double), half
-// for large numbers, and never so much that two neighbours could be confused.
+// Of a number that should be a whole number of grid steps, in steps: for decimals (0.1 is not a double), for the size of
+// the number, and never so much that two neighbours could be confused. Less than likely/schema/grid.py allows numbers of a
+// column: these are ends of ranges that the core computed itself.
 inline constexpr double kGridRounding = 1e-9;
 inline constexpr double kGridRoundingPerStep = 1e-15;
 inline constexpr double kMostGridRounding = 0.25;

@@ -23,7 +23,7 @@ MOST_TREES = 400
 
 @given(st.data())
 def test_expected_counts_are_posteriors_of_induced_trees(data: st.DataObject) -> None:
-    drawn = strategies.circuits(aligned=False, depth=2).filter(lambda found: oracle.tree_count(found) <= MOST_TREES)
+    drawn = strategies.circuits(aligned=False, depth=2).filter(lambda circuit: oracle.tree_count(circuit) <= MOST_TREES)
     circuit = data.draw(drawn)
     rows = data.draw(strategies.circuit_rows(circuit))
     weights = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=len(rows), max_size=len(rows))))
@@ -67,8 +67,8 @@ def test_expected_counts_are_the_same_bits_on_any_number_of_threads(threads: int
     rows[:, 0] += random.normal(size=count)
     weights = random.random(count)
     core = mixture(FLOORED).core
-    for found, expected in zip(core.expect(rows, weights, threads), core.expect(rows, weights, 1), strict=True):
-        assert found.tobytes() == expected.tobytes()
+    for counts, expected in zip(core.expect(rows, weights, threads), core.expect(rows, weights, 1), strict=True):
+        assert counts.tobytes() == expected.tobytes()
 
 
 @given(st.data())
@@ -108,9 +108,9 @@ def test_the_sweep_of_given_leaves(data: st.DataObject, algebra: tuple[int, orac
     values = {place: oracle.Fraction(data.draw(st.sampled_from([0.0, 1e-300, 0.125, 0.7, 1.0, 40.0]))) for place in places}
     logs = np.full((1, len(circuit.nodes)), np.nan)
     logs[0, list(places)] = [oracle.log(values[place]) for place in places]
-    found = circuit.core.sweep(logs, algebra[0])[0]
+    swept = circuit.core.sweep(logs, algebra[0])[0]
     expected = [oracle.log(value) for value in oracle.swept(circuit, values, algebra[1])]
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(swept, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_no_rows() -> None:
@@ -192,19 +192,19 @@ def test_arrays_that_are_no_variable(arrays: dict[str, Any], message: str) -> No
 
 
 def test_rows_of_another_width() -> None:
-    found = mixture(FLOORED).core
+    core = mixture(FLOORED).core
     nodes = len(mixture(FLOORED).nodes)
     for rows in (np.zeros((1, 2)), np.zeros((1, 4)), np.zeros((0, 0))):
         with pytest.raises(IndexError, match="rows must have a column per variable"):
-            found.evaluate(rows)
+            core.evaluate(rows)
         with pytest.raises(IndexError, match="rows must have a column per variable"):
-            found.expect(rows, np.ones(len(rows)))
+            core.expect(rows, np.ones(len(rows)))
     with pytest.raises(ValueError, match="there must be a weight per row"):
-        found.expect(np.zeros((2, 3)), np.ones(3))
+        core.expect(np.zeros((2, 3)), np.ones(3))
     with pytest.raises(IndexError, match="leaf_logs must have a column per node"):
-        found.sweep(np.zeros((1, nodes - 1)))
+        core.sweep(np.zeros((1, nodes - 1)))
     with pytest.raises(IndexError, match="values must have a column per node"):
-        found.differentiate(np.zeros((1, nodes + 1)))
+        core.differentiate(np.zeros((1, nodes + 1)))
 
 
 def test_the_smallest_circuit() -> None:

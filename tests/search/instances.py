@@ -42,13 +42,13 @@ def _goal(form: Form, scores: np.ndarray, rng: np.random.Generator) -> Goal:
         return between(form, *[(low, math.inf), (-math.inf, low), (low, high)][rng.integers(3)], output=output)
     make = to_class if rng.random() < 0.7 else not_class
     bare = make(form, form.classes[rng.integers(len(form.classes))], margin=0.0)
-    room = np.max([(scores @ own.coefficients.T).min(axis=1) for own in bare.alternatives], axis=0)
+    room = np.max([(scores @ asked.coefficients.T).min(axis=1) for asked in bare.alternatives], axis=0)
     margin = max(SCORE_MARGIN, float(np.quantile(room, share, method="nearest")))
-    return Goal(tuple(replace(own, lower=own.lower + margin) for own in bare.alternatives), bare.sentence)
+    return Goal(tuple(replace(asked, lower=asked.lower + margin) for asked in bare.alternatives), bare.sentence)
 
 
 def _plausibility(
-    problem: Problem, own: Plausibility, space: np.ndarray, scores: np.ndarray, rng: np.random.Generator
+    problem: Problem, plausibility: Plausibility, space: np.ndarray, scores: np.ndarray, rng: np.random.Generator
 ) -> Plausibility:
     """A threshold that a share of the rows with the right score reach, perhaps only one."""
     reached = [
@@ -60,4 +60,4 @@ def _plausibility(
     if reached and rng.random() < 0.8:
         share = rng.choice([0.0, 0.5, 0.8, 0.95, 1.0])
         least = float(np.quantile(np.concatenate(reached), share, method="nearest"))
-    return replace(own, lower=least, weight=float(rng.choice([0.0, 0.0, 0.05, 1.0, 20.0])))
+    return replace(plausibility, lower=least, weight=float(rng.choice([0.0, 0.0, 0.05, 1.0, 20.0])))

@@ -50,17 +50,17 @@ def check_solution(problem: Problem, solution: Solution) -> None:
     factual, row = user_row(problem.schema, problem.factual), user_row(problem.schema, solution.row)
     for constraint in problem.schema.constraints:
         assert rules.holds(constraint, problem.schema, factual, row) in (True, None), str(constraint)
-    found = answers_of(problem, solution.row[None])
-    numbers = [problem.goal.alternatives[a].class_index for a in found.alternative]
-    assert solution.class_index in numbers, "the row is no answer"
-    place = numbers.index(solution.class_index)
-    assert solution.cost == pytest.approx(found.cost[place], rel=ROUNDING, abs=ROUNDING)
-    assert solution.objective == pytest.approx(found.objective[place], rel=ROUNDING, abs=ROUNDING)
+    answers = answers_of(problem, solution.row[None])
+    class_indices = [problem.goal.alternatives[a].class_index for a in answers.alternative]
+    assert solution.class_index in class_indices, "the row is no answer"
+    place = class_indices.index(solution.class_index)
+    assert solution.cost == pytest.approx(answers.cost[place], rel=ROUNDING, abs=ROUNDING)
+    assert solution.objective == pytest.approx(answers.objective[place], rel=ROUNDING, abs=ROUNDING)
     if problem.plausibility is not None:
-        assert solution.log_likelihood == pytest.approx(found.log_likelihood[place], rel=ROUNDING, abs=ROUNDING)
+        assert solution.log_likelihood == pytest.approx(answers.log_likelihood[place], rel=ROUNDING, abs=ROUNDING)
     if (
         solution.class_index is not None
-        and found.sure[place]
-        and problem.goal.alternatives[found.alternative[place]].lower.min() > 0
+        and answers.sure[place]
+        and problem.goal.alternatives[answers.alternative[place]].lower.min() > 0
     ):
         assert problem.form.predict(solution.row[None])[0] == problem.form.classes[solution.class_index]

@@ -14,9 +14,9 @@ from likely.schema.costs import MoveCost
 from likely.search import solve
 
 ENDS = (-10.0, 10.0)
-#: More than it needs; without a price of the rule, some of these take millions. (The gap is relative because a rule may be
+#: More than it needs; without a multiplier of the rule, some of these take millions. (The gap is relative because a rule may be
 #: exceeded by 1e-9 of its terms, which is worth more than 1e-6 where rule and goal are nearly opposite.)
-BOXES = 2_000
+NODES = 2_000
 
 
 def programme(rng: np.random.Generator, count: int) -> tuple[Problem, np.ndarray, np.ndarray, float, float]:
@@ -38,24 +38,24 @@ def programme(rng: np.random.Generator, count: int) -> tuple[Problem, np.ndarray
 def optimum(problem: Problem, weights: np.ndarray, coefficients: np.ndarray, least: float, upper: float) -> float | None:
     """The least cost by a linear programme over moves up and down; None if there is none."""
     costs = problem.schema.costs
-    prices = [*(own.up for own in costs), *(own.down for own in costs)]  # type: ignore[attr-defined]
+    prices = [*(cost.up for cost in costs), *(cost.down for cost in costs)]  # type: ignore[attr-defined]
     both = [-np.concatenate([weights, -weights]), np.concatenate([coefficients, -coefficients])]
     factual = problem.factual
-    found = linprog(
+    answer = linprog(
         prices,
         A_ub=np.array(both),
         b_ub=[weights @ factual - least, upper - coefficients @ factual],
         bounds=[*((0, ENDS[1] - x) for x in factual), *((0, x - ENDS[0]) for x in factual)],
     )
-    return float(found.fun) if found.success else None
+    return float(answer.fun) if answer.success else None
 
 
 @given(st.integers(0, 2**32), st.integers(2, 5))
 def test_equals_a_linear_programme(seed: int, count: int) -> None:
     asked, *parts = programme(np.random.default_rng(seed), count)
-    wanted, found = optimum(asked, *parts), solve(asked, Limits(nodes=BOXES, relative_gap=1e-6))
+    wanted, result = optimum(asked, *parts), solve(asked, Limits(nodes=NODES, relative_gap=1e-6))
     if wanted is None:
-        assert found.status == "infeasible"
+        assert result.status == "infeasible"
         return
-    assert found.status == "optimal"
-    assert abs(found.solutions[0].objective - wanted) < 1e-5 * (1 + wanted)
+    assert result.status == "optimal"
+    assert abs(result.solutions[0].objective - wanted) < 1e-5 * (1 + wanted)

@@ -51,12 +51,12 @@ def judged(problem: Problem) -> tuple[Numbers, Numbers]:
     (alternative,) = problem.goal.alternatives
     holds = problem.schema.keeps(problem.factual, rows) & problem.goal.met(problem.form.score(rows))
     objective = problem.schema.prices(problem.factual, rows)
-    own = problem.plausibility
-    assert own is not None
+    plausibility = problem.plausibility
+    assert plausibility is not None
     assert alternative.class_index is not None
-    logs = own.circuit.log_likelihood(rows, problem.form.classes[alternative.class_index])
-    holds &= logs >= own.lower
-    return rows[holds], (objective - own.weight * logs)[holds]
+    logs = plausibility.circuit.log_likelihood(rows, problem.form.classes[alternative.class_index])
+    holds &= logs >= plausibility.lower
+    return rows[holds], (objective - plausibility.weight * logs)[holds]
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -80,6 +80,5 @@ def test_equals_enumeration(seed: int) -> None:
     assert result.solutions[0].objective == pytest.approx(objectives.min(), abs=1e-6)
     assert result.bounds.lower <= objectives.min() + 1e-6
     several = solve(problem, Limits(solutions=5))
-    found = [own.objective for own in several.solutions]
-    assert found == pytest.approx(np.sort(objectives)[:5].tolist(), abs=1e-6)
-    assert {tuple(own.row) for own in several.solutions} <= {tuple(row) for row in rows}
+    assert [answer.objective for answer in several.solutions] == pytest.approx(np.sort(objectives)[:5].tolist(), abs=1e-6)
+    assert {tuple(answer.row) for answer in several.solutions} <= {tuple(row) for row in rows}

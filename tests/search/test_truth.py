@@ -28,7 +28,7 @@ def test_optimum(kind: str, plausible: bool, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("plausible", [False, True])
 @given(data=st.data())
-def test_optimum_where_boxes_must_be_split(plausible: bool, data: st.DataObject) -> None:
+def test_optimum_where_one_must_branch(plausible: bool, data: st.DataObject) -> None:
     problem = data.draw(hard_problems(plausible=plausible, rows=3000))
     for asked in variants(problem, data.draw(generators()), 4):
         judge(asked, solve(asked, LIMITS), answers_of(asked))

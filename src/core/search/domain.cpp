@@ -27,7 +27,7 @@ double Feature::cost(double v) const {
   return segments[static_cast<std::size_t>(segment[static_cast<std::size_t>(c)])].cost(v);
 }
 
-// As a person writes it: 0.07, not 7 * 0.01; the twin of `snap` in likely/schema/numeric.py.
+// As a person writes it: 0.07, not 7 * 0.01; the twin of `multiples` in likely/schema/grid.py.
 double Feature::multiple(double k) const {
   const double per_unit = grid < 1 ? std::nearbyint(1 / grid) : 0;
   return (per_unit > 0 && std::abs(per_unit * grid - 1) < tolerance::kDecimalGrid ? k / per_unit : k * grid) + 0.0;

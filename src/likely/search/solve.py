@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from likely._core import SearchProblem
 from likely.errors import EngineError, ProblemError
 from likely.problem import Bounds, Limits, Problem, Progress, Result, Solution, Statistics
 from likely.schema.values import Numbers
@@ -34,7 +35,8 @@ def solve(
     """
     limits = limits or Limits()
     rows = np.empty((0, len(problem.schema))) if starts is None else np.ascontiguousarray(starts, dtype=np.float64)
-    answer = compiled(problem).solve(
+    core = compiled(problem)
+    answer = core.solve(
         limits.seconds,
         limits.nodes,
         limits.absolute_gap,
@@ -44,7 +46,7 @@ def solve(
         limits.pool_gap,
         rows,
         None if callback is None else lambda *now: bool(callback(Progress(*now))),
-        None if follow is None else _followed(problem, follow),
+        None if follow is None else _followed(core, follow),
     )
     if answer["loss"] is not None:
         raise _lost(*answer["loss"])
@@ -65,15 +67,12 @@ def solve(
     return Result(answer["status"], solutions, bounds, statistics, answer["interrupted"])
 
 
-def _followed(problem: Problem, row: Numbers) -> list[float]:
-    """A row to be followed, if it is one of the schema."""
-    numbers = np.asarray(row, dtype=np.float64)
-    features = problem.schema.features
-    if numbers.shape != (len(features),) or not all(
-        feature.region.contains(numbers[j : j + 1])[0] for j, feature in enumerate(features)
-    ):
+def _followed(core: SearchProblem, row: Numbers) -> list[float]:
+    """A row to be followed, if it is one of the problem's domain."""
+    numbers = [float(number) for number in row]
+    if not core.contains(numbers):
         raise ProblemError("A row to follow", "be one of the schema", numbers, "encode it with schema.encode_row")
-    return [float(number) for number in numbers]
+    return numbers
 
 
 def _lost(step: str, node: int, objective: float, cutoff: float) -> EngineError:
