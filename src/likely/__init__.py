@@ -31,7 +31,17 @@ from likely.schema import (
 )
 
 if TYPE_CHECKING:
-    from likely.explain import AtLeastFactual, Counterfactual, Explainer, Explanation, Quantile, Threshold, Weight, verify
+    from likely.explain import (
+        AtLeastFactual,
+        Counterfactual,
+        Explainer,
+        Explanation,
+        Quantile,
+        Question,
+        Threshold,
+        Weight,
+        verify,
+    )
 
 __all__ = [
     "AllowedValues",
@@ -55,6 +65,7 @@ __all__ = [
     "Mixed",
     "Ordinal",
     "Quantile",
+    "Question",
     "Range",
     "Schema",
     "Threshold",
@@ -72,9 +83,20 @@ __all__ = [
     "when",
 ]
 
+#: Rooms, imported when they are first used.
 _ROOMS = ("bench", "circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show", "when")
-#: names of `likely.explain` that stand here too
-_REEXPORTS = ("Threshold", "AtLeastFactual", "Counterfactual", "Explainer", "Explanation", "Quantile", "Weight", "verify")
+#: Names of `likely.explain` that stand here, too.
+_REEXPORTS = (
+    "AtLeastFactual",
+    "Counterfactual",
+    "Explainer",
+    "Explanation",
+    "Quantile",
+    "Question",
+    "Threshold",
+    "Weight",
+    "verify",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -88,3 +110,8 @@ def __getattr__(name: str) -> Any:
 
         return version("likely")
     raise AttributeError(f"module 'likely' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """All names, also of what is imported later."""
+    return sorted({*globals(), *__all__, "__version__"})

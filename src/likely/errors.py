@@ -8,7 +8,8 @@
     ├── CircuitError (ValueError)         a circuit that is not one, or data it cannot be learned from
     ├── ProblemError (ValueError)         a question to an engine that makes no sense
     ├── EngineError (RuntimeError)        an engine that did what it must never do, seen by a debug mode
-    ├── ExplainerError (ValueError)       an explainer that is not fitted, or a file that is none
+    ├── ExplainerError (ValueError)       an answer that is not there, or a file that is none
+    │   └── NotFittedError (AttributeError)     an explainer that is not fitted, or not with what it has now
     ├── DatasetError (ValueError)         a data set that is not there, or a file that is not it
     └── MissingExtraError (ImportError)   an optional package that is not installed
 
@@ -58,7 +59,11 @@ class EngineError(LikelyError, RuntimeError):
 
 
 class ExplainerError(LikelyError, ValueError):
-    """An explainer that is not fitted, an answer that is not there, or a file that holds neither."""
+    """An explainer or an answer that is not there, or a file that holds neither."""
+
+
+class NotFittedError(ExplainerError, AttributeError):
+    """An explainer that is not fitted, or was fitted before its parameters changed."""
 
 
 class DatasetError(LikelyError, ValueError):

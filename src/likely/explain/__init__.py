@@ -7,6 +7,7 @@ from likely.explain.explanation import Evidence, Explanation
 from likely.explain.front import Front
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold, Weight
 from likely.explain.query import Query
+from likely.explain.question import Question, QuestionOptions
 from likely.explain.verification import Check, Verification, verify, verify_all
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "Front",
     "Quantile",
     "Query",
+    "Question",
+    "QuestionOptions",
     "Threshold",
     "Verification",
     "Weight",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likely._display.tables import aligned
 from likely.errors import ExplainerError
 from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
@@ -75,16 +76,16 @@ class Audit:
         """Plain data for machines."""
         data = {key: value for key, value in asdict(self).items() if key != "groups"}
         more = {"answered": self.answered, "certified": self.certified}
-        return {**data, **more, "groups": {name: own.to_dict() for name, own in self.groups}}
+        return {**data, **more, "groups": {name: group.to_dict() for name, group in self.groups}}
 
     def __repr__(self) -> str:
-        lines = [f"{name:<{20}}{value}" for name, value in summary(self)]
+        lines = aligned(summary(self))
         if self.features:
             head = ["feature", "changed", "up", "down", "most often to"]
-            lines += ["", *_columns([head, *(_use_cells(own, self.answered) for own in self.features)])]
+            lines += ["", *aligned([head, *(_use_cells(use, self.answered) for use in self.features)])]
         if self.groups:
-            lines += ["", *_columns([GROUP_HEAD, *(group_cells(name, own) for name, own in self.groups)])]
-        return "\n".join(lines)
+            lines += ["", *aligned([GROUP_HEAD, *(group_cells(name, group) for name, group in self.groups)])]
+        return "\n".join(line.rstrip() for line in lines)
 
 
 GROUP_HEAD = ["group", "rows", "certified", "no answer", "cost", "changes", "likelier than"]
@@ -92,23 +93,23 @@ GROUP_HEAD = ["group", "rows", "certified", "no answer", "cost", "changes", "lik
 
 def summary(audit: Audit) -> list[tuple[str, str]]:
     """The numbers of an audit, named, for people."""
-    found = [
+    numbers = [
         ("rows", f"{audit.rows:,}"),
-        ("certified", f"{share(audit.certified, audit.rows)} (proved: nothing better exists, or nothing at all)"),
+        ("certified", f"{share(audit.certified, audit.rows)} (proved: there is no better answer, or none at all)"),
         ("with an answer", share(audit.answered, audit.rows)),
         ("every rule kept", f"{audit.keeping:,} of {audit.answers:,} answers"),
     ]
     if audit.cost and audit.changes:
-        found += [("cost", f"{audit.cost}"), ("features changed", f"{audit.changes}")]
+        numbers += [("cost", f"{audit.cost}"), ("features changed", f"{audit.changes}")]
     if audit.percentile:
-        found.append(("likelier than", f"{audit.percentile} % of the training rows"))
+        numbers.append(("likelier than", f"{audit.percentile} % of the training rows"))
     others = {name: count for name, count in audit.statuses.items() if name != "optimal" and count}
-    return [*found, ("not optimal", ", ".join(f"{count:,} {name}" for name, count in others.items()) or "none")]
+    return [*numbers, ("not optimal", ", ".join(f"{count:,} {name}" for name, count in others.items()) or "none")]
 
 
 def group_cells(name: str, audit: Audit) -> list[str]:
     """One group, in the order of `GROUP_HEAD`."""
-    numbers = [f"{own.median:.4g}" if own else "" for own in (audit.cost, audit.changes)]
+    numbers = [f"{spread.median:.4g}" if spread else "" for spread in (audit.cost, audit.changes)]
     likelier = f"{audit.percentile.median:.0f}%" if audit.percentile else ""
     none = audit.rows - audit.answered
     return [name, f"{audit.rows:,}", share(audit.certified, audit.rows), share(none, audit.rows), *numbers, likelier]
@@ -124,35 +125,35 @@ def _use_cells(use: Use, rows: int) -> list[str]:
     return [use.feature, share(use.count, rows), f"{use.up:,}" if use.up else "", f"{use.down:,}" if use.down else "", most]
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
 def audit(explanations: Iterable[Explanation], groups: Sequence[Any] | None = None) -> Audit:
-    """What explanations say together; `groups` has a value per explanation, by which they are told apart too."""
-    found = list(explanations)
-    whole = _audited(found)
+    """What explanations say together.
+
+    Args:
+        explanations: Of any rows, by any question.
+        groups: A value per explanation, by which they are told apart too; many numbers are gathered into quarters.
+    """
+    every = list(explanations)
+    whole = _audited(every)
     if groups is None:
         return whole
-    if len(groups) != len(found):
-        raise ExplainerError("The groups of an audit", "be one per explanation", f"{len(groups)} for {len(found)}", "check both")
+    if len(groups) != len(every):
+        raise ExplainerError("The groups of an audit", "be one per explanation", f"{len(groups)} for {len(every)}", "check both")
     names = group_names(groups)
-    parts = tuple((name, _audited([own for own, of in zip(found, names, strict=True) if of == name])) for name in _order(names))
-    return Audit(**{**vars(whole), "groups": parts})
+    parts = {name: [explanation for explanation, of in zip(every, names, strict=True) if of == name] for name in _order(names)}
+    return Audit(**{**vars(whole), "groups": tuple((name, _audited(part)) for name, part in parts.items())})
 
 
-def _audited(found: Sequence[Explanation]) -> Audit:
-    best = [own.best for own in found if own]
-    every = [answer for own in found for answer in own.counterfactuals]
+def _audited(explanations: Sequence[Explanation]) -> Audit:
+    best = [explanation.best for explanation in explanations if explanation]
+    every = [answer for explanation in explanations for answer in explanation.counterfactuals]
     return Audit(
-        rows=len(found),
-        statuses=dict(Counter(own.status for own in found).most_common()),
+        rows=len(explanations),
+        statuses=dict(Counter(explanation.status for explanation in explanations).most_common()),
         answers=len(every),
         keeping=sum(_keeps(answer) for answer in every),
-        cost=_spread([own.cost for own in best]),
-        changes=_spread([own.number_of_changes for own in best]),
-        percentile=_spread([own.percentile for own in best if own.percentile is not None]),
+        cost=_spread([answer.cost for answer in best]),
+        changes=_spread([answer.number_of_changes for answer in best]),
+        percentile=_spread([answer.percentile for answer in best if answer.percentile is not None]),
         features=_uses(best),
     )
 
@@ -174,11 +175,12 @@ def _uses(best: Sequence[Counterfactual]) -> tuple[Use, ...]:
             if feature.name in answer.changes:
                 way = float(np.sign(after - before)) if feature.ordered else 0.0
                 moves.setdefault(str(feature.name), []).append((way, _text(feature, float(after))))
-    found = []
-    for name, own in moves.items():
-        (to, count), *_ = Counter(after for _, after in own).most_common(1)
-        found.append(Use(name, len(own), sum(way > 0 for way, _ in own), sum(way < 0 for way, _ in own), to, count))
-    return tuple(sorted(found, key=lambda use: -use.count))
+    uses = []
+    for name, of_feature in moves.items():
+        (to, count), *_ = Counter(after for _, after in of_feature).most_common(1)
+        up, down = sum(way > 0 for way, _ in of_feature), sum(way < 0 for way, _ in of_feature)
+        uses.append(Use(name, len(of_feature), up, down, to, count))
+    return tuple(sorted(uses, key=lambda use: -use.count))
 
 
 def _text(feature: Feature, number: float) -> str:
@@ -194,8 +196,9 @@ def group_names(values: Sequence[Any]) -> list[str]:
     column = pd.Series(list(values), dtype=object).infer_objects()
     if column.nunique() > _MOST_GROUPS and pd.api.types.is_numeric_dtype(column.dtype):
         quarters = pd.qcut(column, 4, duplicates="drop")
-        ends = {own: f"{column[quarters == own].min():g} to {column[quarters == own].max():g}" for own in quarters.cat.categories}
-        return [ends.get(own, "missing") for own in quarters]
+        parts = {quarter: column[quarters == quarter] for quarter in quarters.cat.categories}
+        names = {quarter: f"{part.min():g} to {part.max():g}" for quarter, part in parts.items()}
+        return [names.get(quarter, "missing") for quarter in quarters]
     return ["missing" if pd.isna(value) else value if isinstance(value, str) else show_value(value) for value in column.tolist()]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -18,21 +17,27 @@ from likely.explain.solving import Draft, concluded, drafted, labels_of
 from likely.problem import Progress
 
 
-def answered(fitted: Fitted, queries: Sequence[Query], *, margin: float, threads: int, progress: bool) -> list[Explanation]:
+def explained_all(fitted: Fitted, queries: Sequence[Query], *, threads: int, progress: bool) -> list[Explanation]:
     """The explanation of every query, in order.
 
     The model itself is asked once for all, because asking costs more than searching. After Ctrl-C, what was not searched
     has status "unknown".
+
+    Args:
+        fitted: What the explainer knows.
+        queries: What is asked.
+        threads: How many searches may run at a time, if the engine allows it.
+        progress: Whether to show a bar.
     """
     stop = Event()
 
-    def going(moment: Progress) -> bool:
+    def going(progress: Progress) -> bool:
         return not stop.is_set()
 
-    threads = threads if all(engine_of(query.engine).threads for query in queries) else 1
-    workers = min(threads or os.cpu_count() or 1, max(1, len(queries)))
+    parallel = all(engine_of(query.engine).threads for query in queries)
+    workers = min(threads if parallel else 1, max(1, len(queries)))
     with ThreadPoolExecutor(workers) as pool, progress_bar(progress, "Explaining") as move:
-        tasks = [pool.submit(drafted, fitted, query, margin, going) for query in queries]
+        tasks = [pool.submit(drafted, fitted, query, query.question.margin, going) for query in queries]
         try:
             _watch(tasks, move)
         except BaseException as error:
@@ -40,16 +45,17 @@ def answered(fitted: Fitted, queries: Sequence[Query], *, margin: float, threads
             if not isinstance(error, KeyboardInterrupt):
                 raise
         drafts = [task.result() for task in tasks]
-    said = labels_of(fitted, drafts)
-    found = [concluded(fitted, draft, own) for draft, own in zip(drafts, said, strict=True)]
+    labels = labels_of(fitted, drafts)
+    explanations = [concluded(fitted, draft, of_rows) for draft, of_rows in zip(drafts, labels, strict=True)]
     if stop.is_set():
-        finished = sum(not own.interrupted for own in found)
+        finished = sum(not explanation.interrupted for explanation in explanations)
         warnings.warn(
-            f"Explaining was interrupted; {finished} of {len(found)} rows were finished, the others have what was found.",
+            f"Explaining was interrupted: {finished} of {len(explanations)} rows are finished, the others have what was known"
+            " until then.",
             LikelyWarning,
             stacklevel=3,
         )
-    return found
+    return explanations
 
 
 def _watch(tasks: Sequence[Future[Draft]], move: Callable[[float, str], None]) -> None:

@@ -11,18 +11,24 @@ import numpy as np
 import pandas as pd
 
 from likely.explain import text
-from likely.explain.query import Query, plain_numbers, same_rows, with_infinities
+from likely.explain.plain import plain_numbers, same_values, values_of, with_infinities
+from likely.explain.query import Query
 from likely.schema import Feature
 from likely.schema.values import Name, Numbers, Value
 
+#: What may be infinite.
+_NUMBERS = ("objective", "log_likelihood")
+#: What `to_dict` writes for readers, and the rest follows from.
+_FOR_READERS = ("changes", "sentence")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Counterfactual:
     """A row that the model decides otherwise."""
 
     query: Query = field(repr=False)
-    #: The row's values in the order of the features.
-    values: tuple[Value, ...] = field(repr=False)
+    #: The row as doubles, in the order of the features.
+    numbers: Numbers = field(repr=False)
     #: The class that the model gives it.
     label: Value
     #: What was minimised: cost - weight * log-likelihood.
@@ -38,9 +44,9 @@ class Counterfactual:
     probability_after: float | None
 
     @cached_property
-    def numbers(self) -> Numbers:
-        """The row as doubles."""
-        return self.query.schema.encode_row(list(self.values))
+    def values(self) -> tuple[Value, ...]:
+        """The row's values in the order of the features."""
+        return values_of(self.query.schema, self.numbers)
 
     @property
     def row(self) -> pd.Series[Any]:
@@ -50,15 +56,15 @@ class Counterfactual:
     @cached_property
     def changes(self) -> dict[Name, tuple[Any, Any]]:
         """Each feature that changes: its value before and after. An unknown value is None before."""
-        schema, before, after = self.query.schema, self.query.factual, self.numbers
-        changed = np.flatnonzero(~same_rows(before, after)).tolist()
-        features = [(j, schema.features[j]) for j in changed]
-        return {own.name: (_cell(own, float(before[j])), _cell(own, float(after[j]))) for j, own in features}
+        before, after = self.query.factual, self.numbers
+        places = np.flatnonzero(~same_values(before, after)).tolist()
+        changed = [(j, self.query.schema.features[j]) for j in places]
+        return {feature.name: (_cell(feature, float(before[j])), _cell(feature, float(after[j]))) for j, feature in changed}
 
     @property
     def number_of_changes(self) -> int:
         """How many features change."""
-        return int((~same_rows(self.query.factual, self.numbers)).sum())
+        return int((~same_values(self.query.factual, self.numbers)).sum())
 
     @property
     def sentence(self) -> str:
@@ -68,20 +74,36 @@ class Counterfactual:
     def __str__(self) -> str:
         return self.sentence
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counterfactual) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        """Everything, with values in the place of doubles: a missing value equals itself."""
+        return (self.values, *(getattr(self, item.name) for item in fields(self) if item.name != "numbers"))
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; with its query, `from_dict` reads it back without loss."""
-        data = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "query"}
-        return {**data, **plain_numbers({name: data[name] for name in _NUMBERS}), "values": list(self.values)}
+        """Plain data; with its query, `from_dict` reads it back without loss. Changes and sentence are for readers."""
+        data = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("query", "numbers")}
+        written = {**data, **plain_numbers({name: data[name] for name in _NUMBERS})}
+        cells = zip(self.query.schema.names, self.query.values, self.values, strict=True)
+        changes = {str(name): [before, after] for name, before, after in cells if name in self.changes}
+        return {"values": list(self.values), **written, "changes": changes, "sentence": self.sentence}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], query: Query) -> Counterfactual:
-        """The answer that `to_dict` described."""
-        numbers = with_infinities({name: data[name] for name in _NUMBERS})
-        return cls(**{**data, **numbers, "query": query, "values": tuple(data["values"])})
+        """The answer that `to_dict` described.
 
-
-#: What may be infinite.
-_NUMBERS = ("objective", "log_likelihood")
+        Args:
+            data: What `to_dict` made.
+            query: The query that it answers.
+        """
+        parts = {key: value for key, value in data.items() if key not in ("values", *_FOR_READERS)}
+        infinite = with_infinities({name: parts[name] for name in _NUMBERS})
+        return cls(**{**parts, **infinite, "query": query, "numbers": query.schema.encode_row(data["values"])})
 
 
 def _cell(feature: Feature, number: float) -> Any:

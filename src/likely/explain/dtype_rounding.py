@@ -1,4 +1,4 @@
-"""A row as the user's columns hold it: a column of singles rounds what was found in doubles."""
+"""A row as the user's columns hold it: a column of singles rounds what the engine computes in doubles."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _DTYPES: dict[str, Any] = {"float16": np.float16, "float32": np.float32}
 _MOST = 6
 
 
-def held_rows(schema: Schema, row: Numbers) -> Numbers:
+def rounded_rows(schema: Schema, row: Numbers) -> Numbers:
     """The rows next to this one that the user's dtypes hold; the row itself if they hold it."""
     choices = [_neighbours(feature, float(number)) for feature, number in zip(schema.features, row, strict=True)]
-    rounded = [j for j, own in enumerate(choices) if len(own) > 1]
+    rounded = [j for j, numbers in enumerate(choices) if len(numbers) > 1]
     for j in rounded[_MOST:]:
         choices[j] = choices[j][:1]
     return np.array(list(product(*choices)), dtype=np.float64)

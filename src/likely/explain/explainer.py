@@ -3,47 +3,57 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from likely._jobs import thread_count
 from likely.circuit import Circuit, learn
-from likely.errors import ExplainerError, LikelyWarning, ProblemError, SchemaError
+from likely.errors import ExplainerError, LikelyWarning, NotFittedError, ProblemError, SchemaError
 from likely.explain import files
-from likely.explain.batch import answered
+from likely.explain.batch import explained_all
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted, refuse_misfit
 from likely.explain.front import QUANTILES, By, Front, front_of
-from likely.explain.model import own_model
+from likely.explain.model import user_model
 from likely.explain.params import Params
-from likely.explain.plausibility import Quantile, Variant, Weight, check_variant, check_weight
-from likely.explain.query import Query, values_of
+from likely.explain.query import Query, unknown_feature
+from likely.explain.question import Question, QuestionOptions, asked_question
 from likely.explain.solving import explained, problems_of, thresholds_of
 from likely.explain.training import UNKNOWN_CLASS, given_names, training_of
 from likely.predictor import Form
-from likely.problem import SCORE_MARGIN, Conflict, Limits, Progress, why
-from likely.schema import Constraint, Immutable, Schema
-from likely.schema.values import Name, Numbers, Value, plain
+from likely.problem import Conflict, Progress, why
+from likely.schema import Schema
+from likely.schema.values import Numbers, Value, plain
 
-MEDIAN = Quantile(0.5)
+#: The parameters that `fit` depends on.
+_FIT_PARAMS = ("model", "schema", "circuit", "encoder", "classes", "random_state")
 
 
 class Explainer(Params):
     """Counterfactual explanations of a fitted model.
 
-    `model` is your own: a fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX, XGBoost or LightGBM
-    model, or the path of a file that `likely.predictor.read` knows. `schema` says what a row may be and which rules an answer
-    must keep; left out, it is inferred from the table. `circuit` says how likely a row is; left out, it is learned. `engine`
-    is "search", the exact engine, or "mio", the paper's mixed-integer programme, which a `solver` solves: "highs" (the
-    default), "scip" or "gurobi". `encoder` and `classes` are those of `likely.predictor.read`, for models that read encoded
-    inputs or do not know their labels. `seed` is for learning; `progress` shows bars on a terminal.
-
     After `fit` nothing changes any more: an explainer may be shared by threads, and the same question has the same answer.
+    What `fit` depends on may be set anew, and asks for another `fit`.
+
+    Args:
+        model: Your own: a fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX, XGBoost or LightGBM model, or
+            the path of a file that `likely.predictor.read` knows.
+        schema: What a row may be, and which rules an answer must keep; left out, it is inferred from the table.
+        circuit: How likely a row is; left out, it is learned.
+        engine: "search", the exact engine, or "mio", the paper's mixed-integer programme, which a solver solves.
+        solver: For engine="mio": "highs" (the default), "scip" or "gurobi".
+        encoder: That of `likely.predictor.read`, for models that read encoded inputs.
+        classes: Those of `likely.predictor.read`, for models that do not know their labels.
+        random_state: The seed of learning.
+        n_jobs: On how many threads a circuit is learned and many rows are explained; None or -1 for one per core.
+        progress: Whether to show bars on a terminal.
     """
 
     def __init__(
@@ -56,7 +66,8 @@ class Explainer(Params):
         solver: str | None = None,
         encoder: Any = None,
         classes: Sequence[Any] | None = None,
-        seed: int = 0,
+        random_state: int = 0,
+        n_jobs: int | None = None,
         progress: bool = True,
     ) -> None:
         self.model = model
@@ -66,7 +77,8 @@ class Explainer(Params):
         self.solver = solver
         self.encoder = encoder
         self.classes = classes
-        self.seed = seed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.progress = progress
 
     # -- fitting --------------------------------------------------------------------------------------------------
@@ -74,35 +86,50 @@ class Explainer(Params):
     def fit(self, X: pd.DataFrame | Numbers, y: Any = None) -> Self:
         """Read the model, learn how likely rows are, and keep how likely the rows of this table are.
 
-        `y` are the true classes; without them, what the model decides takes their place.
+        Args:
+            X: The rows that the model was trained on, or others like them.
+            y: Their true classes; left out, what the model decides takes their place.
         """
         solve_of(self.engine, self.solver)
         table = _table(X, self.schema)
         schema = Schema.infer(table) if self.schema is None else self.schema
         rows = schema.encode(table)
-        own = own_model(self.model, schema, encoder=self.encoder, classes=self.classes)
+        model = user_model(self.model, schema, encoder=self.encoder, classes=self.classes)
         complete = ~np.isnan(rows).any(axis=1)
         decided = np.full(len(rows), UNKNOWN_CLASS, dtype=np.intp)
-        decided[complete] = [own.form.classes.index(label) for label in own.labels(rows[complete])]
-        labels = _labels(y, decided, own.form, table.index)
+        decided[complete] = _class_indices(model.labels(rows[complete]), model.form)
+        labels = _labels(y, decided, model.form, table.index)
         circuit = self.circuit
         if circuit is None:
-            circuit = learn(table, labels, schema, random_state=self.seed, progress=self.progress).circuit
-        refuse_misfit(circuit, schema, own.form)
+            circuit = learn(table, labels, schema, random_state=self.random_state, progress=self.progress, n_jobs=self.n_jobs).circuit
+        refuse_misfit(circuit, schema, model.form)
         classes = np.empty(0) if circuit.target is None else circuit.target.encode(labels)
-        numbers = np.array([_number(label, own.form) for label in labels], dtype=np.intp)
-        self._fitted = Fitted(schema, own, circuit, training_of(circuit, schema, rows, classes, numbers, decided))
+        training = training_of(circuit, schema, rows, classes, _class_indices(labels, model.form), decided)
+        return self._with(Fitted(schema, model, circuit, training))
+
+    def _with(self, fitted: Fitted) -> Self:
+        """This explainer, fitted, and with what."""
+        self._fitted = fitted
+        self._fitted_with = {name: getattr(self, name) for name in _FIT_PARAMS}
         return self
 
     @property
     def _known(self) -> Fitted:
-        if not self.__sklearn_is_fitted__():
-            raise ExplainerError("An Explainer", "be fitted", "one that is not", "call fit(X, y) first")
+        """What `fit` made; refuses an explainer that is not fitted, or not with the parameters that it has now."""
+        if not hasattr(self, "_fitted"):
+            raise NotFittedError("An Explainer", "be fitted", "one that is not", "call fit(X, y) first")
+        changed = [name for name, value in self._fitted_with.items() if not _same(value, getattr(self, name))]
+        if changed:
+            got = f"one that was fitted with another {changed[0]}"
+            raise NotFittedError("An Explainer", "be fitted with the parameters that it has", got, "call fit(X, y) again")
         return self._fitted
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether `fit` was called."""
-        return hasattr(self, "_fitted")
+        """Whether `fit` was called, with the parameters of now."""
+        try:
+            return self._known is not None
+        except NotFittedError:
+            return False
 
     @property
     def schema_(self) -> Schema:
@@ -124,176 +151,166 @@ class Explainer(Params):
         """The model's classes."""
         return self._known.form.classes
 
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """The names of the features, in order."""
+        return np.array(self._known.schema.names, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return len(self._known.schema)
+
+    @property
+    def accuracy_(self) -> float:
+        """The share of the complete rows of `fit` that the model decides as `y` says; NaN if there are none."""
+        return self._known.training.accuracy
+
     # -- asking ---------------------------------------------------------------------------------------------------
 
     def explain(
         self,
         row: Any,
-        target: Any = None,
-        k: int = 1,
-        plausibility: Variant | None = MEDIAN,
+        question: Question | None = None,
         *,
-        weight: float = 0.0,
-        constraints: Iterable[Constraint] = (),
-        locked: Iterable[Name] = (),
-        limits: Limits | None = None,
-        margin: float = SCORE_MARGIN,
         callback: Callable[[Progress], bool] | None = None,
+        **options: Unpack[QuestionOptions],
     ) -> Explanation:
-        """The k best rows that the model decides otherwise, and the proof.
-
-        `row` is a Series, a dict, a one-row DataFrame, or values in the order of the schema. `target` is the class to reach;
-        left out, any other than the row's own. `plausibility` says how likely an answer must be, and `weight` how much
-        likelihood counts in what is minimised: cost - weight * log-likelihood. `constraints` and `locked` features are for
-        this question alone. Without `limits`, it may take a minute, and no answer changes all that a better one changes;
-        `Limits()` takes the k best, which often differ little. `margin` is by how much score an answer must be on the other
-        side. `callback` is called some thirty times a second and ends the search by returning False; so does Ctrl-C, and what
-        was found is returned.
+        """The best rows that the model decides otherwise, and the proof.
 
         Every answer is checked with the model's own predict, the rules and the circuit before it is returned. That there
         is none is a status, not an error.
+
+        Args:
+            row: A Series, a dict, a one-row DataFrame, or values in the order of the schema.
+            question: What is asked; left out, the best answer that is as likely as the median of the training rows.
+            callback: Called some thirty times a second; ends the search by returning False. So does Ctrl-C, and the answers
+                until then are returned.
+            options: Fields of the `Question`, such as `k=3` or `target="good"`; those given here come first.
         """
-        query = self._query(self._encoded(row), None, target, k, plausibility, weight, self._rules(constraints, locked), limits)
-        found = explained(self._known, query, margin=margin, callback=callback)
-        if found.interrupted and callback is None:
-            warnings.warn("Explaining was interrupted; the answers are what was found until then.", LikelyWarning, stacklevel=2)
-        return found
+        query = self._query(self._known.schema.encode_row(row), asked_question(question, options))
+        explanation = explained(self._known, query, callback=callback)
+        if explanation.interrupted and callback is None:
+            warnings.warn("Explaining was interrupted; the answers are those until then.", LikelyWarning, stacklevel=2)
+        return explanation
 
     def explain_many(
-        self,
-        X: pd.DataFrame | Numbers,
-        target: Any = None,
-        k: int = 1,
-        plausibility: Variant | None = MEDIAN,
-        *,
-        weight: float = 0.0,
-        constraints: Iterable[Constraint] = (),
-        locked: Iterable[Name] = (),
-        limits: Limits | None = None,
-        margin: float = SCORE_MARGIN,
-        threads: int = 0,
+        self, X: pd.DataFrame | Numbers, question: Question | None = None, **options: Unpack[QuestionOptions]
     ) -> list[Explanation]:
         """The explanation of every row of a table, in order; see `explain`.
 
-        The same answers on any number of threads (0: all cores), unless a limit of seconds comes first. Ctrl-C keeps
-        what is finished; a row that was not searched has status "unknown".
+        The same answers on any number of threads (`n_jobs`), unless a limit of seconds comes first. Ctrl-C keeps what is
+        finished; a row that was not searched has status "unknown".
+
+        Args:
+            X: The rows.
+            question: What is asked about each.
+            options: Fields of the `Question`, such as `k=3` or `target="good"`; those given here come first.
         """
-        fitted = self._known
+        fitted, asked = self._known, asked_question(question, options)
         rows = fitted.schema.encode(_table(X, fitted.schema))
-        rules = self._rules(constraints, locked)
         complete = np.asarray(~np.isnan(rows).any(axis=1))
-        labels = iter(fitted.own.labels(rows[complete]))
-        queries = [
-            self._query(row, next(labels) if known else None, target, k, plausibility, weight, rules, limits)
-            for row, known in zip(rows, complete, strict=True)
-        ]
-        return answered(fitted, queries, margin=margin, threads=threads, progress=self.progress)
+        labels = iter(fitted.user_model.labels(rows[complete]))
+        queries = [self._query(row, asked, next(labels) if known else None) for row, known in zip(rows, complete, strict=True)]
+        return explained_all(fitted, queries, threads=thread_count(self.n_jobs, ExplainerError), progress=self.progress)
 
     def front(
         self,
         row: Any,
-        target: Any = None,
+        question: Question | None = None,
         *,
         by: By = "likelihood",
         quantiles: Sequence[float] = QUANTILES,
-        plausibility: Variant | None = MEDIAN,
-        constraints: Iterable[Constraint] = (),
-        locked: Iterable[Name] = (),
-        limits: Limits | None = None,
+        **options: Unpack[QuestionOptions],
     ) -> Front:
-        """What plausibility costs a row (by="likelihood"), or what it costs to change few features (by="changes").
+        """What plausibility costs a row, or what it costs to change few features.
 
-        By likelihood, the cheapest answer at each quantile of the training rows (`plausibility` says which rows and which
-        density); by changes, the cheapest one under `plausibility` with every number of changes.
+        Args:
+            row: As in `explain`.
+            question: What is asked; `k` and `weight` are not used, because each point is the cheapest answer.
+            by: "likelihood": the cheapest answer at each quantile of the training rows (the question's plausibility says which
+                rows and which density). "changes": the cheapest one under the question's plausibility with every number of
+                changes.
+            quantiles: By likelihood: at which quantiles.
+            options: Fields of the `Question`; those given here come first.
         """
         fitted = self._known
-        query = self._query(self._encoded(row), None, target, 1, plausibility, 0.0, self._rules(constraints, locked), limits)
+        asked = replace(asked_question(question, options), k=1, weight=0.0)
         return front_of(
-            query,
+            self._query(fitted.schema.encode_row(row), asked),
             by,
             quantiles,
-            lambda asked, known: explained(fitted, asked, margin=SCORE_MARGIN, known=known),
-            lambda asked: thresholds_of(fitted, asked),
+            lambda query, known: explained(fitted, query, known=known),
+            lambda query: thresholds_of(fitted, query),
         )
 
-    def why_not(
-        self,
-        row: Any,
-        target: Any = None,
-        plausibility: Variant | None = MEDIAN,
-        *,
-        constraints: Iterable[Constraint] = (),
-        locked: Iterable[Name] = (),
-        limits: Limits | None = None,
-        margin: float = SCORE_MARGIN,
-    ) -> Conflict:
+    def why_not(self, row: Any, question: Question | None = None, **options: Unpack[QuestionOptions]) -> Conflict:
         """The smallest set of demands that excludes every answer, and what giving up each of them would bring.
 
         Refuses a row that has an answer.
+
+        Args:
+            row: As in `explain`.
+            question: What was asked; `k` and `weight` make no difference.
+            options: Fields of the `Question`; those given here come first.
         """
         fitted = self._known
-        query = self._query(self._encoded(row), None, target, 1, plausibility, 0.0, self._rules(constraints, locked), limits)
-        if explained(fitted, query, margin=margin):
+        asked = replace(asked_question(question, options), k=1, weight=0.0)
+        query = self._query(fitted.schema.encode_row(row), asked)
+        if explained(fitted, query):
             raise ProblemError("A row to ask why_not of", "have no answer", "one that has", "use explain with the same arguments")
-        problems = problems_of(fitted, query, margin, thresholds_of(fitted, query))
+        problems = problems_of(fitted, query, asked.margin, thresholds_of(fitted, query))
         if len(problems) > 1:
             known = ", ".join(repr(label) for label in fitted.form.classes)
             raise ProblemError("why_not", "be asked about one class", f"any of {len(problems)}", f"give target=, one of {known}")
         return why(problems[0], solve_of(self.engine, self.solver), query.limits)
 
-    # -- from what the user writes to queries ------------------------------------------------------------------------
-
-    def _encoded(self, row: Any) -> Numbers:
-        return self._known.schema.encode_row(row)
-
-    def _rules(self, constraints: Iterable[Constraint], locked: Iterable[Name]) -> Schema:
-        """The schema with what is asked for this time."""
-        names = (locked,) if isinstance(locked, (str, int)) else locked
-        more = (*constraints, *(Immutable(name) for name in names))
-        return self._known.schema.with_constraints(*more) if more else self._known.schema
-
-    def _query(
-        self,
-        row: Numbers,
-        label: Value,
-        target: Any,
-        k: int,
-        plausibility: Variant | None,
-        weight: float,
-        schema: Schema,
-        limits: Limits | None,
-    ) -> Query:
+    def _query(self, row: Numbers, question: Question, label: Value = None) -> Query:
+        """The question about one row; the model is asked for the label of a complete row, if it is not given."""
         fitted = self._known
-        if np.isnan(row).any():
-            _refuse_no_target(schema, row, target)
+        unknown = unknown_feature(fitted.schema, row)
+        if unknown is not None:
+            if question.target is None:
+                raise SchemaError(
+                    "A row to explain without a target", f"have a value of feature {unknown!r}", "an unknown",
+                    "fill it in, or say target=, the class to reach", feature=unknown,
+                )  # fmt: skip
         elif label is None:
-            label = fitted.own.labels(row[None])[0]
-        wanted = _target(fitted.form, label, target)
-        variant, weight = check_variant(plausibility), check_weight(weight)
-        if weight and isinstance(variant, Weight):
-            raise ProblemError("The weight of likelihood", "be given once", f"{variant} and weight={weight}", "leave one out")
-        held = schema.widened(row)
-        asked = replace(limits or Limits(other_features=True), solutions=k)
+            label = fitted.user_model.labels(row[None])[0]
+        schema = question.schema_with_rules(fitted.schema).widened(row)
+        variant = question.plausibility
         given = () if variant is None else given_names(variant.given, fitted.schema, fitted.circuit)
-        return Query(held, values_of(held, row), label, wanted, variant, weight, asked, given, self.engine, self.solver)
+        question = replace(question, target=_target(fitted.form, label, question.target))
+        return Query(schema, row, label, question, given, self.engine, self.solver)
 
     # -- files ----------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
-        """Write a folder of JSON and plain arrays. The model stays where it is: its class and a fingerprint are kept."""
-        settings = {"engine": self.engine, "solver": self.solver, "seed": self.seed, "progress": self.progress}
-        files.save(folder, self._known, self.model, settings)
+        """Write a folder of JSON and plain arrays. The model stays where it is: its class and a fingerprint are kept.
+
+        Args:
+            folder: Where to; it is made if it does not exist.
+        """
+        names = ("engine", "solver", "random_state", "n_jobs", "progress")
+        files.save(folder, self._known, self.model, {name: getattr(self, name) for name in names})
 
     @classmethod
     def load(cls, folder: str | Path, model: Any = None, *, encoder: Any = None) -> Self:
         """The explainer in a folder, with the model it was fitted with; another model is refused.
 
-        The model may be left out if it was given as the path of a file, which is then read again.
+        Args:
+            folder: What `save` wrote.
+            model: The model; it may be left out if it was given as the path of a file, which is then read again.
+            encoder: The explainer's encoder, if it had one.
         """
         fitted, model, settings = files.load(folder, model, encoder)
         made = cls(model, fitted.schema, fitted.circuit, encoder=encoder, classes=fitted.form.classes, **settings)
-        made._fitted = fitted
-        return made
+        return made._with(fitted)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether a parameter is what it was: the same object, or the same seed."""
+    return one is other or (isinstance(one, int) and isinstance(other, int) and one == other)
 
 
 def _table(X: pd.DataFrame | Numbers, schema: Schema | None) -> pd.DataFrame:
@@ -307,7 +324,7 @@ def _table(X: pd.DataFrame | Numbers, schema: Schema | None) -> pd.DataFrame:
     return pd.DataFrame(X, columns=list(schema.names))
 
 
-def _labels(y: Any, decided: np.ndarray[Any, np.dtype[np.intp]], form: Form, index: pd.Index[Any]) -> pd.Series[Any]:
+def _labels(y: Any, decided: NDArray[np.intp], form: Form, index: pd.Index[Any]) -> pd.Series[Any]:
     """The classes of the training rows; what the model decides, where none are given."""
     if y is None:
         return pd.Series([form.classes[k] if k >= 0 else None for k in decided], index=index, name="class")
@@ -317,30 +334,22 @@ def _labels(y: Any, decided: np.ndarray[Any, np.dtype[np.intp]], form: Form, ind
     return column
 
 
-def _number(label: Any, form: Form) -> int:
-    known = plain(label)
-    return form.classes.index(known) if known in form.classes else UNKNOWN_CLASS
+def _class_indices(labels: Sequence[Value] | pd.Series[Any], form: Form) -> NDArray[np.intp]:
+    """The places of labels among the model's classes; `UNKNOWN_CLASS` where the model does not know one."""
+    places = {label: k for k, label in enumerate(form.classes)}
+    return np.array([places.get(plain(label), UNKNOWN_CLASS) for label in labels], dtype=np.intp)
 
 
-def _refuse_no_target(schema: Schema, row: Numbers, target: Any) -> None:
-    """Refuse a row with unknown values whose class would be needed."""
+def _target(form: Form, label: Value, target: Value) -> Value:
+    """The class to reach: the one that was asked for, or the only other; None if there are several others."""
     if target is None:
-        name = schema.names[int(np.isnan(row).argmax())]
-        raise SchemaError(
-            "A row to explain without a target", f"have a value of feature {name!r}", "an unknown",
-            "fill it in, or say target=, the class to reach", feature=name,
-        )  # fmt: skip
-
-
-def _target(form: Form, label: Value, target: Any) -> Value:
-    wanted = plain(target)
-    if wanted is None:
-        return next(own for own in form.classes if own != label) if len(form.classes) == 2 else None
-    if wanted not in form.classes:
-        known = ", ".join(repr(own) for own in form.classes)
-        raise ProblemError("The target", "be one of the model's classes", repr(wanted), f"it has {known}")
-    if wanted == label:
+        others = [other for other in form.classes if other != label]
+        return others[0] if len(form.classes) == 2 else None
+    if target not in form.classes:
+        known = ", ".join(repr(other) for other in form.classes)
+        raise ProblemError("The target", "be one of the model's classes", repr(target), f"it has {known}")
+    if target == label:
         raise ProblemError(
-            "The target", "differ from the row's class", f"{wanted!r}, which the model decides already", "leave it out"
+            "The target", "differ from the row's class", f"{target!r}, which the model decides already", "leave it out"
         )
-    return wanted
+    return target

@@ -1,4 +1,4 @@
-"""`Explanation`: everything that was found out about one row, and how strong each claim is; a frozen value."""
+"""`Explanation`: everything that is known about one row, and how strong each claim is; a frozen value."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ import pandas as pd
 from likely.errors import ExplainerError
 from likely.explain import html, text
 from likely.explain.counterfactual import Counterfactual
-from likely.explain.query import Query, plain_numbers, with_infinities
+from likely.explain.plain import plain_numbers, with_infinities
+from likely.explain.query import Query, ReadSchema
+from likely.explain.upgrade import upgraded
 from likely.problem import Bounds
+from likely.schema import Schema
 from likely.schema.values import Value
 
-VERSION = 1
+VERSION = 2
 
-#: As an engine's `Status`; and disputed: rows were found, but the model's own predict rejects what its form accepts.
+#: As an engine's `Status`; and disputed: the model's own predict rejects the rows that its form accepts.
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown", "disputed"]
 
 
@@ -40,8 +43,8 @@ class Explanation:
     """The answers to one query, the best first.
 
     `status` is "optimal" (proved: nothing is better), "feasible" (a limit came first; `bounds.lower` says how much better
-    an answer could be), "infeasible" (proved: there is no answer), "unknown" (a limit came first and nothing was found) or
-    "disputed" (the model's own predict rejected what was found).
+    an answer could be), "infeasible" (proved: there is no answer), "unknown" (a limit came first, before any answer) or
+    "disputed" (the model's own predict rejects the rows that its form accepts).
     """
 
     query: Query
@@ -49,7 +52,7 @@ class Explanation:
     #: The objective of the last answer, and what no row that is not among the answers can be below.
     bounds: Bounds
     counterfactuals: tuple[Counterfactual, ...]
-    #: class -> the least log-likelihood that was asked of an answer of that class, where one was
+    #: class -> the log-likelihood that an answer of that class had to have at least, where one was asked for
     thresholds: tuple[tuple[Value, float], ...]
     #: By how much score an answer had to be on the other side.
     margin: float
@@ -77,7 +80,8 @@ class Explanation:
         return bool(self.counterfactuals)
 
     def __repr__(self) -> str:
-        return text.table(self)
+        hint = ["explainer.why_not(row) tells which demands exclude it."] if self.status == "infeasible" else []
+        return "\n".join([text.table(self), *hint])
 
     def _repr_html_(self) -> str:
         return html.as_html(self)
@@ -85,16 +89,21 @@ class Explanation:
     def to_frame(self) -> pd.DataFrame:
         """The answers as rows of the user's own columns and dtypes, ready for the model."""
         schema = self.query.schema
-        rows = [own.numbers for own in self.counterfactuals]
+        rows = [answer.numbers for answer in self.counterfactuals]
         return schema.decode(np.stack(rows) if rows else np.empty((0, len(schema))))
 
     def measures(self) -> pd.DataFrame:
         """A row per answer: class, cost, number of changes, log-likelihood, percentile, probabilities."""
         names = ("label", "cost", "number_of_changes", "log_likelihood", "percentile", "probability_before", "probability_after")
-        return pd.DataFrame([{name: getattr(own, name) for name in names} for own in self.counterfactuals], columns=list(names))
+        rows = [{name: getattr(answer, name) for name in names} for answer in self.counterfactuals]
+        return pd.DataFrame(rows, columns=list(names))
 
     def plot(self, *, ax: Any = None) -> Any:
-        """A picture of what each answer changes, before and after: `likely.show.plot_changes`. Needs matplotlib."""
+        """A picture of what each answer changes, before and after: `likely.show.plot_changes`. Needs matplotlib.
+
+        Args:
+            ax: Where to draw; by default, in a new figure.
+        """
         return import_module("likely.show").plot_changes(self, ax=ax)  # pictures know explanations, not the other way round
 
     # -- files ----------------------------------------------------------------------------------------------------
@@ -106,10 +115,8 @@ class Explanation:
             "query": self.query.to_dict(),
             "status": self.status,
             "bounds": plain_numbers(asdict(self.bounds)),
-            "counterfactuals": [
-                {**own.to_dict(), "changes": _changes(own), "sentence": own.sentence} for own in self.counterfactuals
-            ],
-            "thresholds": [[label, str(least) if np.isinf(least) else least] for label, least in self.thresholds],
+            "counterfactuals": [answer.to_dict() for answer in self.counterfactuals],
+            "thresholds": [[label, str(lower) if np.isinf(lower) else lower] for label, lower in self.thresholds],
             "margin": self.margin,
             "evidence": {**vars(self.evidence), "versions": dict(self.evidence.versions)},
             "interrupted": self.interrupted,
@@ -118,19 +125,19 @@ class Explanation:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Explanation:
-        """The explanation that `to_dict` described."""
-        if not isinstance(data, Mapping) or data.get("version") != VERSION:
-            got = repr(data.get("version")) if isinstance(data, Mapping) else type(data).__name__
-            raise ExplainerError("An explanation's data", f"have version {VERSION}", got, "use explanation.to_json()")
+    def from_dict(cls, data: Mapping[str, Any], *, read_schema: ReadSchema = Schema.from_dict) -> Explanation:
+        """The explanation that `to_dict` described, of this version or an earlier one.
+
+        Args:
+            data: What `to_dict` made.
+            read_schema: How to read the schema, if not alone.
+        """
         try:
-            found = {key: value for key, value in data.items() if key != "version"}
-            found["query"] = query = Query.from_dict(found["query"])
-            found["bounds"] = Bounds(**with_infinities(found["bounds"]))
-            found["counterfactuals"] = tuple(_counterfactual(own, query) for own in found["counterfactuals"])
-            found["thresholds"] = tuple((label, float(least)) for label, least in found["thresholds"])
-            found["evidence"] = Evidence(**found["evidence"])
-            made = cls(**found)
+            data = upgraded(data, VERSION) if isinstance(data, Mapping) else {"version": type(data).__name__}
+            if data.get("version") != VERSION:
+                got = data.get("version")
+                raise ExplainerError("An explanation's data", f"have version {VERSION} or less", got, "use explanation.to_json()")
+            made = cls(**_parts(data, read_schema))
         except (KeyError, TypeError, AttributeError) as error:
             got = f"{type(error).__name__}: {error}"
             raise ExplainerError(
@@ -154,13 +161,12 @@ class Explanation:
         return cls.from_dict(data)
 
 
-def _changes(answer: Counterfactual) -> dict[str, list[Value]]:
-    """What changes, as plain values."""
-    query = answer.query
-    cells = zip(query.schema.names, query.values, answer.values, strict=True)
-    return {str(name): [before, after] for name, before, after in cells if name in answer.changes}
-
-
-def _counterfactual(data: Mapping[str, Any], query: Query) -> Counterfactual:
-    """An answer, without what was written for readers only."""
-    return Counterfactual.from_dict({key: value for key, value in data.items() if key not in ("changes", "sentence")}, query)
+def _parts(data: Mapping[str, Any], read_schema: ReadSchema) -> dict[str, Any]:
+    """The arguments of an explanation, from its plain data."""
+    parts = {key: value for key, value in data.items() if key != "version"}
+    parts["query"] = query = Query.from_dict(parts["query"], read_schema)
+    parts["bounds"] = Bounds(**with_infinities(parts["bounds"]))
+    parts["counterfactuals"] = tuple(Counterfactual.from_dict(answer, query) for answer in parts["counterfactuals"])
+    parts["thresholds"] = tuple((label, float(lower)) for label, lower in parts["thresholds"])
+    parts["evidence"] = Evidence(**parts["evidence"])
+    return parts

@@ -12,12 +12,14 @@ import numpy as np
 from likely.circuit import Circuit
 from likely.errors import ExplainerError, PredictorError
 from likely.explain.fitted import Fitted
-from likely.explain.model import own_model
+from likely.explain.model import user_model
 from likely.explain.training import Training
 from likely.schema import Schema
 from likely.schema.values import plain
 
-VERSION = 1
+VERSION = 2
+#: version -> the names that settings have now, where they had others
+_RENAMED = {1: {"seed": "random_state"}}
 _MAIN, _SCHEMA, _CIRCUIT, _TRAINING = "explainer.json", "schema.json", "circuit.json", "training.npz"
 
 
@@ -27,7 +29,7 @@ def save(folder: str | Path, fitted: Fitted, model: Any, settings: Mapping[str, 
     place.mkdir(parents=True, exist_ok=True)
     reference = {
         "path": str(Path(model).resolve()) if isinstance(model, (str, Path)) else None,
-        "class": f"{type(fitted.own.model).__module__}.{type(fitted.own.model).__qualname__}",
+        "class": f"{type(fitted.user_model.model).__module__}.{type(fitted.user_model.model).__qualname__}",
         "fingerprint": fitted.evidence.model,
         "classes": list(fitted.form.classes),
     }
@@ -54,13 +56,13 @@ def load(folder: str | Path, model: Any = None, encoder: Any = None) -> tuple[Fi
     circuit = Circuit.from_json((place / _CIRCUIT).read_text(encoding="utf-8"))
     with np.load(place / _TRAINING, allow_pickle=False) as arrays:
         training = Training.from_arrays({name: arrays[name] for name in arrays.files})
-    own = own_model(model, schema, encoder=encoder, classes=[plain(label) for label in reference["classes"]])
-    if own.fingerprint != reference["fingerprint"]:
+    asked = user_model(model, schema, encoder=encoder, classes=[plain(label) for label in reference["classes"]])
+    if asked.fingerprint != reference["fingerprint"]:
         raise PredictorError(
             "The model of a saved explainer", f"be the one it was fitted with ({reference['class']})",
-            f"a {type(own.model).__name__} that computes something else", "fit a new Explainer with this model",
+            f"a {type(asked.model).__name__} that computes something else", "fit a new Explainer with this model",
         )  # fmt: skip
-    return Fitted(schema, own, circuit, training), model, dict(data["settings"])
+    return Fitted(schema, asked, circuit, training), model, {_RENAMED.get(data["version"], {}).get(name, name): value for name, value in data["settings"].items()}
 
 
 def _read_main(place: Path) -> dict[str, Any]:
@@ -73,6 +75,6 @@ def _read_main(place: Path) -> dict[str, Any]:
         data: dict[str, Any] = json.loads((place / _MAIN).read_text(encoding="utf-8"))
     except ValueError as error:
         raise ExplainerError("A saved explainer", "be JSON", error, "save it again") from None
-    if data.get("version") != VERSION:
-        raise ExplainerError("The version of a saved explainer", f"be {VERSION}", repr(data.get("version")), "save it again")
+    if data.get("version") not in (*_RENAMED, VERSION):
+        raise ExplainerError("The version of a saved explainer", f"be {VERSION} or less", repr(data.get("version")), "save it again")
     return data

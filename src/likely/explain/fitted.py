@@ -12,7 +12,7 @@ import numpy as np
 from likely.circuit import Circuit, log_likelihood
 from likely.errors import CircuitError
 from likely.explain.explanation import Evidence
-from likely.explain.model import OwnModel, fingerprint
+from likely.explain.model import UserModel, fingerprint
 from likely.explain.query import Query
 from likely.explain.training import Training
 from likely.predictor import Form
@@ -26,21 +26,21 @@ class Fitted:
     """The model, the schema, the circuit and what is kept of the training rows."""
 
     schema: Schema
-    own: OwnModel
+    user_model: UserModel
     circuit: Circuit
     training: Training
 
     @property
     def form(self) -> Form:
         """What the model computes."""
-        return self.own.form
+        return self.user_model.form
 
     @cached_property
     def evidence(self) -> Evidence:
         """With what explanations are made."""
         packages = {name: version(name) for name in ("likely", "numpy", "pandas")}
         versions = {**packages, "python": platform.python_version()}
-        return Evidence(self.own.fingerprint, fingerprint(self.circuit.to_dict()), versions)
+        return Evidence(self.user_model.fingerprint, fingerprint(self.circuit.to_dict()), versions)
 
     def log_likelihoods(self, query: Query, rows: Numbers, label: Value) -> Numbers:
         """The log-likelihood of each row with a class, given what the query says."""
@@ -61,11 +61,11 @@ def refuse_misfit(circuit: Circuit, schema: Schema, form: Form) -> None:
         raise CircuitError(
             "A circuit", "have the schema's features, in order", got, "learn it with likely.circuit.learn(X, y, schema)"
         )
-    for own, feature in zip(circuit.features, schema.features, strict=True):
-        if _coding(own) != _coding(feature):
+    for variable, feature in zip(circuit.features, schema.features, strict=True):
+        if _coding(variable) != _coding(feature):
             raise CircuitError(
                 f"Feature {feature.name!r} of a circuit", f"be {feature.kind} with the schema's values ({feature.describe()})",
-                f"{own.kind}: {own.describe()}", "learn it with likely.circuit.learn(X, y, schema)", feature=feature.name,
+                f"{variable.kind}: {variable.describe()}", "learn it with likely.circuit.learn(X, y, schema)", feature=feature.name,
             )  # fmt: skip
     known = () if circuit.target is None else circuit.target.atoms
     for label in form.classes if circuit.target is not None else ():

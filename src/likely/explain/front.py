@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from likely.errors import ExplainerError, ProblemError
-from likely.explain import html
+from likely.explain import html, text
 from likely.explain.explanation import Explanation
 from likely.explain.plausibility import Quantile, Threshold, Variant
-from likely.explain.query import Query
+from likely.explain.query import Query, SharedSchemas
 from likely.schema import MaxChanges
 from likely.schema.values import Numbers, Value
 
@@ -55,25 +55,14 @@ class Front:
                 "log_likelihood": point.best.log_likelihood,
                 "percentile": point.best.percentile,
                 "status": point.status,
-                "proven": point.bounds.lower,
+                "lower_bound": point.bounds.lower,
             }
             for point in self.points
         ]
-        return pd.DataFrame(rows, columns=["cost", "changes", "log_likelihood", "percentile", "status", "proven"])
-
-    @property
-    def ending(self) -> str:
-        """What is known of the demands that no point meets."""
-        if self.beyond is None:
-            return "all demands were met"
-        proved = self.beyond.status == "infeasible"
-        return "no row goes further (proved)" if proved else "what lies further was not decided in time"
+        return pd.DataFrame(rows, columns=["cost", "changes", "log_likelihood", "percentile", "status", "lower_bound"])
 
     def __repr__(self) -> str:
-        if not self.points:
-            return "no answer" if self.beyond is None else str(self.beyond)
-        table = self.to_frame().to_string(index=False, float_format=lambda number: f"{number:.4g}")
-        return f"{table}\n{self.ending}"
+        return text.front_table(self) if self.points else text.front_ending(self) if self.beyond is None else str(self.beyond)
 
     def _repr_html_(self) -> str:
         return html.front_as_html(self)
@@ -97,10 +86,11 @@ class Front:
         if data["by"] not in get_args(By):
             rule = f"be by {' or '.join(map(repr, get_args(By)))}"
             raise ExplainerError("A front", rule, repr(data["by"]), "correct the file")
-        points = tuple(Explanation.from_dict(point) for point in data["points"])
+        read_schema = SharedSchemas()
+        points = tuple(Explanation.from_dict(point, read_schema=read_schema) for point in data["points"])
         if not all(points):
             raise ExplainerError("The points of a front", "have an answer each", "one without", "correct the file")
-        return cls(data["by"], points, None if data["beyond"] is None else Explanation.from_dict(data["beyond"]))
+        return cls(data["by"], points, None if data["beyond"] is None else Explanation.from_dict(data["beyond"], read_schema=read_schema))
 
     def to_json(self) -> str:
         """JSON text that holds everything: every point with its schema, query, answer and proof."""
@@ -119,7 +109,15 @@ class Front:
 def front_of(
     query: Query, by: By, quantiles: Sequence[float], answer: Answer, thresholds: Callable[[Query], dict[Value, float]]
 ) -> Front:
-    """The front of a query; `thresholds` gives what a query asks of each class."""
+    """The front of a query.
+
+    Args:
+        query: What is asked, for one answer and by cost alone.
+        by: What the cost is traded for.
+        quantiles: By likelihood: the quantiles of the training rows to ask for.
+        answer: Answers a query; the rows beside it may be answers.
+        thresholds: The log-likelihood that a query asks of each class.
+    """
     if by == "likelihood":
         return _by_likelihood(query, quantiles, answer, thresholds)
     if by == "changes":
@@ -139,15 +137,15 @@ def _by_likelihood(
     demands += [replace(base, q=float(q)) for q in sorted(quantiles)]
     points: list[Explanation] = []
     for demand in demands:
-        asked = replace(query, plausibility=demand)
+        asked = query.asking(plausibility=demand)
         if points and _meets(points[-1], thresholds(asked)):
             continue
-        found = answer(asked, _rows(points))
-        if not found:
-            return Front("likelihood", tuple(points), found)
-        if points and found.best.cost <= points[-1].best.cost + _SAME:
+        point = answer(asked, _rows(points))
+        if not point:
+            return Front("likelihood", tuple(points), point)
+        if points and point.best.cost <= points[-1].best.cost + _SAME:
             points.pop()  # as cheap and likelier
-        points.append(found)
+        points.append(point)
     return Front("likelihood", tuple(points), None)
 
 
@@ -158,18 +156,18 @@ def _meets(point: Explanation, thresholds: dict[Value, float]) -> bool:
 
 
 def _by_changes(query: Query, answer: Answer) -> Front:
-    found = answer(query, None)
-    if not found:
-        return Front("changes", (), found)
-    points = [found]
+    point = answer(query, None)
+    if not point:
+        return Front("changes", (), point)
+    points = [point]
     while points[0].best.number_of_changes > 1:
         most = points[0].best.number_of_changes - 1
-        found = answer(replace(query, schema=query.schema.with_constraints(MaxChanges(most))), None)
-        if not found:
-            return Front("changes", tuple(points), found)
-        if found.best.cost <= points[0].best.cost + _SAME:
+        point = answer(replace(query, schema=query.schema.with_constraints(MaxChanges(most))), None)
+        if not point:
+            return Front("changes", tuple(points), point)
+        if point.best.cost <= points[0].best.cost + _SAME:
             points.pop(0)  # as cheap with fewer changes
-        points.insert(0, found)
+        points.insert(0, point)
     return Front("changes", tuple(points), None)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from likely.explain.query import Query, same_rows
+from likely.explain.plain import same_values
+from likely.explain.query import Query
 from likely.problem import Bounds, Limits, Result, Solution, Statistics, Status
 from likely.schema import Constraint, Forbid
 from likely.schema.conditions import changes
@@ -21,19 +22,19 @@ class Search(Protocol):
     """A search under limits, with more constraints."""
 
     def __call__(self, limits: Limits, more: Sequence[Constraint]) -> Result:
-        """What is found."""
+        """The best rows, and what is proved of the others."""
 
 
 def merged(results: Sequence[Result], limits: Limits) -> Result:
     """The result of searching the union of several problems that no row has in common."""
     if len(results) == 1:
         return results[0]
-    found = sorted((own for result in results for own in result.solutions), key=lambda own: own.objective)
-    kept, left = _chosen(found, limits)
-    proven = min([result.bounds.lower for result in results] + [own.objective for own in left])
-    last = kept[-1].objective if kept else math.inf
+    candidates = sorted((solution for result in results for solution in result.solutions), key=lambda row: row.objective)
+    pool, left_out = _pool(candidates, limits)
+    lower = min([result.bounds.lower for result in results] + [solution.objective for solution in left_out])
+    upper = pool[-1].objective if pool else math.inf
     interrupted = any(result.interrupted for result in results)
-    return Result(_status(results), tuple(kept), Bounds(last, proven), _together(results), interrupted)
+    return Result(_status(results), tuple(pool), Bounds(upper, lower), _total(results), interrupted)
 
 
 def in_turn(search: Search, query: Query) -> Result:
@@ -44,34 +45,39 @@ def in_turn(search: Search, query: Query) -> Result:
     """
     limits, rules = query.limits, list[Constraint]()
     results: list[Result] = []
-    found: list[Solution] = []
-    while len(found) < limits.solutions:
-        own = search(replace(limits, solutions=1), rules)
-        results.append(own)
-        if not own.solutions or _far(own.solutions[0], found, limits):
+    pool: list[Solution] = []
+    while len(pool) < limits.solutions:
+        result = search(replace(limits, solutions=1), rules)
+        results.append(result)
+        if not result.solutions or _too_costly(result.solutions[0], pool, limits):
             break
-        names = _changed(own.solutions[0], query)
-        best = own.solutions[0]
-        found = [other for other in found if other.objective < best.objective - TIE or not names <= _changed(other, query)]
-        found.append(best)
-        if own.status != "optimal" or not names:
+        best = result.solutions[0]
+        names = _changed(best, query)
+        pool = [other for other in pool if other.objective < best.objective - TIE or not names <= _changed(other, query)]
+        pool.append(best)
+        if result.status != "optimal" or not names:
             break
         rules.append(Forbid(*map(changes, sorted(names, key=str))))
+    return _of_pool(pool, results)
+
+
+def _of_pool(pool: Sequence[Solution], results: Sequence[Result]) -> Result:
+    """What the searches of `in_turn` prove together."""
     last = results[-1]
-    ended = last.status == "infeasible" or (bool(last.solutions) and last.solutions[0] is not found[-1])
-    status: Status = "optimal" if found and (ended or last.status == "optimal") else "feasible" if found else last.status
-    worst = found[-1].objective if found else math.inf
-    proven = last.bounds.lower if not ended or not found else max(worst, last.bounds.lower)
-    return Result(status, tuple(found), Bounds(worst, proven), _together(results), last.interrupted)
+    exhausted = last.status == "infeasible" or (bool(last.solutions) and last.solutions[0] is not pool[-1])
+    status: Status = "optimal" if pool and (exhausted or last.status == "optimal") else "feasible" if pool else last.status
+    upper = pool[-1].objective if pool else math.inf
+    lower = last.bounds.lower if not exhausted or not pool else max(upper, last.bounds.lower)
+    return Result(status, tuple(pool), Bounds(upper, lower), _total(results), last.interrupted)
 
 
-def _changed(own: Solution, query: Query) -> frozenset[Name]:
+def _changed(solution: Solution, query: Query) -> frozenset[Name]:
     """The features that an answer changes."""
-    new = ~same_rows(own.row, query.factual)
+    new = ~same_values(solution.row, query.factual)
     return frozenset(feature.name for feature, here in zip(query.schema.features, new, strict=True) if here)
 
 
-def _together(results: Sequence[Result]) -> Statistics:
+def _total(results: Sequence[Result]) -> Statistics:
     return Statistics(
         nodes=sum(result.statistics.nodes for result in results),
         tested=sum(result.statistics.tested for result in results),
@@ -80,26 +86,27 @@ def _together(results: Sequence[Result]) -> Statistics:
 
 
 def _status(results: Sequence[Result]) -> Status:
-    said = {result.status for result in results}
-    if said <= {"optimal", "infeasible"}:
-        return "optimal" if "optimal" in said else "infeasible"
-    return "feasible" if said & {"optimal", "feasible"} else "unknown"
+    statuses = {result.status for result in results}
+    if statuses <= {"optimal", "infeasible"}:
+        return "optimal" if "optimal" in statuses else "infeasible"
+    return "feasible" if statuses & {"optimal", "feasible"} else "unknown"
 
 
-def _chosen(found: Sequence[Solution], limits: Limits) -> tuple[list[Solution], list[Solution]]:
+def _pool(candidates: Sequence[Solution], limits: Limits) -> tuple[list[Solution], list[Solution]]:
     """The best ones that the limits allow, and the others."""
-    kept: list[Solution] = []
-    left: list[Solution] = []
-    for own in found:
-        (left if _far(own, kept, limits) or len(kept) == limits.solutions else kept).append(own)
-    return kept, left
+    pool: list[Solution] = []
+    left_out: list[Solution] = []
+    for solution in candidates:
+        full = len(pool) == limits.solutions or _too_costly(solution, pool, limits)
+        (left_out if full else pool).append(solution)
+    return pool, left_out
 
 
-def _far(own: Solution, better: Sequence[Solution], limits: Limits) -> bool:
-    """Whether an answer is dearer than the best by more than was asked for."""
+def _too_costly(solution: Solution, better: Sequence[Solution], limits: Limits) -> bool:
+    """Whether an answer is costlier than the best by more than the pool's gap allows."""
     if not better or limits.pool_gap == math.inf:
         return False
-    return own.objective > better[0].objective + limits.pool_gap * abs(better[0].objective)
+    return solution.objective > better[0].objective + limits.pool_gap * abs(better[0].objective)
 
 
 def unsearched() -> Result:

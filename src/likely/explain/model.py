@@ -1,4 +1,4 @@
-"""The user's own model, and how to ask it: the last word on what a row's class is."""
+"""The user's model, and how to ask it: the last word on what a row's class is."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from likely.schema.values import Numbers, Value, plain
 
 
 @dataclass(frozen=True, eq=False)
-class OwnModel:
-    """A model as its owner calls it, beside the form that the engines search."""
+class UserModel:
+    """A model as its user calls it, beside the form that the engines search."""
 
     model: Any
     form: Form
@@ -34,13 +34,12 @@ class OwnModel:
         """The class of each row by the model's own `predict`, or by its own scores where it has none (torch, ONNX)."""
         if not len(rows):
             return []
-        own = getattr(self.model, "classes_", None)
-        if own is not None and hasattr(self.model, "predict"):
-            names = [plain(label) for label in own]
-            said = np.asarray(self._asked(self.model.predict, rows)).reshape(len(rows))
-            return [self.form.classes[names.index(plain(label))] for label in said]
-        numbers = self.form.link.decide(self._scores(rows))
-        return [self.form.classes[k] for k in numbers]
+        classes = getattr(self.model, "classes_", None)
+        if classes is not None and hasattr(self.model, "predict"):
+            names = [plain(label) for label in classes]
+            predicted = np.asarray(self._asked(self.model.predict, rows)).reshape(len(rows))
+            return [self.form.classes[names.index(plain(label))] for label in predicted]
+        return [self.form.classes[k] for k in self.form.link.decide(self._scores(rows))]
 
     def probabilities(self, rows: Numbers) -> Numbers | None:
         """The probability of each class by the model itself; None if it gives none."""
@@ -52,8 +51,8 @@ class OwnModel:
 
     def _scores(self, rows: Numbers) -> Numbers:
         score = reader_of(self.model).score
-        found = np.asarray(score(self.model, feed(self.schema, rows, self.encoder)), dtype=np.float64)
-        return found.reshape(len(rows), -1)
+        scores = np.asarray(score(self.model, feed(self.schema, rows, self.encoder)), dtype=np.float64)
+        return scores.reshape(len(rows), -1)
 
     def _asked(self, method: Any, rows: Numbers) -> Any:
         table = feed(self.schema, rows, self.encoder)
@@ -74,21 +73,21 @@ class OwnModel:
         return fingerprint(self.form.to_dict())
 
 
-def own_model(model: Any, schema: Schema, *, encoder: Any = None, classes: Sequence[Any] | None = None) -> OwnModel:
+def user_model(model: Any, schema: Schema, *, encoder: Any = None, classes: Sequence[Any] | None = None) -> UserModel:
     """A classifier, or the file of one, read; refuses a regressor and a model that knows one class only."""
-    found = load_file(Path(model)) if isinstance(model, (str, Path)) else model
-    form = read(found, schema, encoder=encoder, classes=classes)
+    loaded = load_file(Path(model)) if isinstance(model, (str, Path)) else model
+    form = read(loaded, schema, encoder=encoder, classes=classes)
     if not form.link.classifies:
         raise PredictorError(
-            f"A model to explain ({type(found).__name__})", "tell classes apart", "a regressor",
+            f"A model to explain ({type(loaded).__name__})", "tell classes apart", "a regressor",
             "ask likely.search.solve with the goal likely.problem.between(form, low, high)",
         )  # fmt: skip
     if len(form.classes) < 2:
         raise PredictorError(
-            f"A model to explain ({type(found).__name__})", "have at least two classes", list(form.classes),
+            f"A model to explain ({type(loaded).__name__})", "have at least two classes", list(form.classes),
             "train it on rows of both classes",
         )  # fmt: skip
-    return OwnModel(found, form, schema, encoder)
+    return UserModel(loaded, form, schema, encoder)
 
 
 def fingerprint(data: Any) -> str:

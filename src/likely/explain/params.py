@@ -16,11 +16,19 @@ class Params:
         return tuple(name for name in inspect.signature(cls).parameters)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments, as they were given."""
+        """The constructor's arguments, as they were given.
+
+        Args:
+            deep: As scikit-learn passes it; there is nothing deeper.
+        """
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **params: Any) -> Self:
-        """This object with other arguments; call `fit` again."""
+        """This object with other arguments.
+
+        Args:
+            params: Arguments of the constructor by name; those that `fit` depends on ask for a new `fit`.
+        """
         for name, value in params.items():
             if name not in self._names():
                 known = ", ".join(self._names())
@@ -31,7 +39,7 @@ class Params:
         return self
 
     def __sklearn_clone__(self) -> Self:
-        """A new one that is not fitted. It explains the same fitted model, which a clone of its own would have forgotten."""
+        """A new one that is not fitted. It explains the same model, whose clone would have forgotten its fit."""
         return type(self)(**self.get_params(deep=False))
 
     def __repr__(self) -> str:

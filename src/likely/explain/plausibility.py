@@ -5,7 +5,7 @@
 | `Quantile(0.5)`      | is as likely as half of the training rows             | median           |
 | `Quantile(0.25)`     | is as likely as a quarter of them                     | quartile         |
 | `AtLeastFactual()`   | is as likely as the row it explains, or the median    | sample           |
-| `Threshold(-12.0)`     | has this log-likelihood                               |                  |
+| `Threshold(-12.0)`   | has at least this log-likelihood                      |                  |
 | `Weight(0.1)`        | may be any, but 0.1 of its log-likelihood is a rebate | optimize         |
 | `None`               | may be any                                            | MIO              |
 
@@ -39,8 +39,8 @@ class Variant:
     def __post_init__(self) -> None:
         if self.of not in ("class", "all"):
             raise ProblemError("The rows to compare with", "be of='class' or of='all'", repr(self.of), "leave it out for 'class'")
-        said: Any = self.given
-        given = (said,) if isinstance(said, str) else tuple(said)
+        words: Any = self.given
+        given = (words,) if isinstance(words, str) else tuple(words)
         unknown = [word for word in given if word not in GIVEN]
         if unknown:
             raise ProblemError("What likelihood is given", "be 'class' or 'immutable'", repr(unknown[0]), "leave it out")
@@ -48,8 +48,8 @@ class Variant:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `variant_from_dict` reads back."""
-        found: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {"kind": self.kind, **found, "given": list(self.given)}
+        settings: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {"kind": self.kind, **settings, "given": list(self.given)}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Threshold(Variant):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.log_likelihood, (int, float)) or not self.log_likelihood < math.inf:
-            raise ProblemError("A least log-likelihood", "be a number", repr(self.log_likelihood), "write Threshold(-12.0)")
+            raise ProblemError("The threshold of log-likelihood", "be a number", repr(self.log_likelihood), "write Threshold(-12.0)")
 
 
 @dataclass(frozen=True)
@@ -117,14 +117,14 @@ def check_weight(weight: Any) -> float:
     return float(weight)
 
 
-VARIANTS: dict[str, type[Variant]] = {own.kind: own for own in (Quantile, AtLeastFactual, Threshold, Weight)}
+VARIANTS: dict[str, type[Variant]] = {variant.kind: variant for variant in (Quantile, AtLeastFactual, Threshold, Weight)}
 
 
 def check_variant(plausibility: Any) -> Variant | None:
     """A variant or None; refuses anything else."""
     if plausibility is None or isinstance(plausibility, Variant):
         return plausibility
-    names = ", ".join(own.__name__ for own in VARIANTS.values())
+    names = ", ".join(variant.__name__ for variant in VARIANTS.values())
     raise ProblemError("plausibility", f"be one of {names}, or None", repr(plausibility), "write Quantile(0.5)")
 
 
@@ -132,5 +132,5 @@ def variant_from_dict(data: Mapping[str, Any] | None) -> Variant | None:
     """The variant that `to_dict` described."""
     if data is None:
         return None
-    found = dict(data)
-    return VARIANTS[found.pop("kind")](**{**found, "given": tuple(found["given"])})
+    settings = dict(data)
+    return VARIANTS[settings.pop("kind")](**{**settings, "given": tuple(settings["given"])})

@@ -1,40 +1,38 @@
-"""`Query`: one question about one row, as plain data."""
+"""`Query`: a question about one row, with all that an engine needs to know of it."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from likely.explain.plausibility import Variant, Weight, variant_from_dict
+from likely.explain.plain import values_of
+from likely.explain.plausibility import Variant
+from likely.explain.question import Question
 from likely.problem import Limits
 from likely.schema import Schema
 from likely.schema.values import Name, Numbers, Value
 
+#: Makes a schema of the plain data of one.
+ReadSchema: TypeAlias = Callable[[Mapping[str, Any]], Schema]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Query:
-    """What was asked: a row, what it shall become, and what an answer must keep."""
+    """What was asked about which row, and with what."""
 
-    #: The features, costs and rules, those of this question too; wide enough to hold the row.
+    #: The features, costs and rules, those of the question too; wide enough to hold the row.
     schema: Schema
-    #: The row's values in the order of the features; None where a value is unknown.
-    values: tuple[Value, ...]
+    #: The row as doubles, in the order of the features; NaN where a value is unknown.
+    factual: Numbers
     #: The class that the model gives the row; None if the row is not complete.
     label: Value
-    #: The class to reach; None for any other.
-    target: Value
-    #: How likely an answer must be; None if that does not matter.
-    plausibility: Variant | None
-    #: Of likelihood in what is minimised: cost - weight * log-likelihood.
-    weight: float
-    limits: Limits
+    #: The question; its target is the class to reach, also if there is only one other, and None for any other.
+    question: Question
     #: The names of what likelihoods are given: features that may not change, the circuit's target.
     given: tuple[Name, ...] = ()
     engine: str = "search"
@@ -42,14 +40,25 @@ class Query:
     solver: str | None = None
 
     @cached_property
-    def factual(self) -> Numbers:
-        """The row as doubles."""
-        return self.schema.encode_row(list(self.values))
+    def values(self) -> tuple[Value, ...]:
+        """The row's values in the order of the features; None where a value is unknown."""
+        return values_of(self.schema, self.factual)
 
     @property
     def row(self) -> pd.Series[Any]:
         """The row in the user's own dtypes."""
         return self.schema.decode(self.factual).iloc[0]
+
+    @property
+    def target(self) -> Value:
+        """The class to reach; None for any other."""
+        target: Value = self.question.target
+        return target
+
+    @property
+    def plausibility(self) -> Variant | None:
+        """How likely an answer must be; None if that does not matter."""
+        return self.question.plausibility
 
     @property
     def density(self) -> tuple[str, ...]:
@@ -63,8 +72,33 @@ class Query:
 
     @property
     def total_weight(self) -> float:
-        """The weight of likelihood, wherever it was given."""
-        return self.plausibility.weight if isinstance(self.plausibility, Weight) else self.weight
+        """The weight of likelihood in what is minimised."""
+        return self.question.total_weight
+
+    @property
+    def limits(self) -> Limits:
+        """What an engine is told: when to stop, and how many answers of which kind to look for."""
+        return self.question.engine_limits
+
+    @property
+    def several_ways(self) -> bool:
+        """Whether answers were asked for none of which changes all that a better one changes."""
+        return self.question.k > 1 and self.question.diversity == "features"
+
+    def asking(self, **fields: Any) -> Query:
+        """The same query with something else in its question."""
+        return replace(self, question=replace(self.question, **fields))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Query) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        """Everything, with values in the place of doubles: an unknown value equals itself."""
+        return (self.schema, self.values, self.label, self.question, self.given, self.engine, self.solver)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `from_dict` reads back without loss."""
@@ -72,53 +106,47 @@ class Query:
             "schema": self.schema.to_dict(),
             "values": list(self.values),
             "label": self.label,
-            "target": self.target,
-            "plausibility": None if self.plausibility is None else plain_numbers(self.plausibility.to_dict()),
-            "weight": self.weight,
-            "limits": plain_numbers(asdict(self.limits)),
+            "question": self.question.to_dict(),
             "given": list(self.given),
             "engine": self.engine,
             "solver": self.solver,
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Query:
-        """The query that `to_dict` described."""
-        found = dict(data)
-        found["schema"] = _schema(json.dumps(found["schema"]))
-        found["values"], found["given"] = tuple(found["values"]), tuple(found["given"])
-        found["plausibility"] = variant_from_dict(with_infinities(found["plausibility"]))
-        found["limits"] = Limits(**with_infinities(found["limits"]))
-        return cls(**found)
+    def from_dict(cls, data: Mapping[str, Any], read_schema: ReadSchema = Schema.from_dict) -> Query:
+        """The query that `to_dict` described.
+
+        Args:
+            data: What `to_dict` made.
+            read_schema: How to read the schema: `SharedSchemas()` for the queries of a batch, which have few.
+        """
+        fields = dict(data)
+        fields["schema"] = schema = read_schema(fields["schema"])
+        fields["factual"] = schema.encode_row(fields.pop("values"))
+        fields["question"] = Question.from_dict(fields["question"])
+        fields["given"] = tuple(fields["given"])
+        return cls(**fields)
 
 
-@lru_cache(maxsize=16)
-def _schema(text: str) -> Schema:
-    """The schema in a JSON text; the queries of a batch have the same one, and building it takes longest."""
-    return Schema.from_dict(json.loads(text))
+class SharedSchemas:
+    """Reads schemas, each different one once: building it takes longer than all the rest of a query."""
+
+    #: So many are kept in mind.
+    MOST = 16
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Mapping[str, Any], Schema]] = []
+
+    def __call__(self, data: Mapping[str, Any]) -> Schema:
+        """The schema in plain data."""
+        for known, schema in self._known:
+            if known == data:
+                return schema
+        self._known = [(data, Schema.from_dict(data)), *self._known[: self.MOST - 1]]
+        return self._known[0][1]
 
 
-def values_of(schema: Schema, row: Numbers) -> tuple[Value, ...]:
-    """The user's values that doubles stand for."""
-    return tuple(feature.value(float(number)) for feature, number in zip(schema.features, row, strict=True))
-
-
-#: Numbers that JSON does not have.
-_NAMED = {"inf": math.inf, "-inf": -math.inf}
-
-
-def plain_numbers(data: dict[str, Any]) -> dict[str, Any]:
-    """The data with names for infinities, which JSON does not have."""
-    return {key: str(value) if isinstance(value, float) and math.isinf(value) else value for key, value in data.items()}
-
-
-def with_infinities(data: Any) -> Any:
-    """The inverse of `plain_numbers`."""
-    if data is None:
-        return None
-    return {key: _NAMED.get(value, value) if isinstance(value, str) else value for key, value in data.items()}
-
-
-def same_rows(one: Numbers, other: Numbers) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which values two rows share; an unknown is an unknown."""
-    return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))
+def unknown_feature(schema: Schema, row: Numbers) -> Name | None:
+    """The first feature of which a row has no value; None if it is complete."""
+    unknown = np.isnan(row)
+    return schema.names[int(unknown.argmax())] if unknown.any() else None

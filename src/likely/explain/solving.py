@@ -12,13 +12,13 @@ import numpy as np
 
 from likely.errors import ProblemError
 from likely.explain.counterfactual import Counterfactual
-from likely.explain.dtype_rounding import held_rows
+from likely.explain.dtype_rounding import rounded_rows
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation, Status
 from likely.explain.fitted import Fitted
 from likely.explain.merging import in_turn, merged, unsearched
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
-from likely.explain.query import Query, values_of
+from likely.explain.query import Query
 from likely.explain.training import slack
 from likely.problem import Bounds, Goal, Limits, Plausibility, Problem, Progress, Result, Solution, not_class, to_class
 from likely.schema import Constraint, Immutable
@@ -38,14 +38,14 @@ Callback = Callable[[Progress], bool]
 
 
 def thresholds_of(fitted: Fitted, query: Query) -> dict[Value, float]:
-    """The least log-likelihood of an answer of each class that may be reached, less what rounding may take."""
+    """The log-likelihood that an answer of each class that may be reached must have, less what rounding may take."""
     classes = fitted.form.classes
     wanted = [label for label in classes if label != query.label] if query.target is None else [query.target]
-    least = {label: _least(fitted, query, label) for label in wanted}
-    return {label: own - slack(own) for label, own in least.items()}
+    thresholds = {label: _threshold(fitted, query, label) for label in wanted}
+    return {label: threshold - slack(threshold) for label, threshold in thresholds.items()}
 
 
-def _least(fitted: Fitted, query: Query, label: Value) -> float:
+def _threshold(fitted: Fitted, query: Query, label: Value) -> float:
     variant = query.plausibility
     if isinstance(variant, Threshold):
         return float(variant.log_likelihood)
@@ -55,25 +55,25 @@ def _least(fitted: Fitted, query: Query, label: Value) -> float:
     if isinstance(variant, AtLeastFactual):
         if query.label is None:
             raise ProblemError("A row to be as likely as", "be complete", "an unknown value", "fill it in, or use Quantile(0.5)")
-        own = float(fitted.log_likelihoods(query, query.factual[None], query.label)[0])
-        return min(own, fitted.training.quantile(variant.most, variant.given, number))
+        factual = float(fitted.log_likelihoods(query, query.factual[None], query.label)[0])
+        return min(factual, fitted.training.quantile(variant.most, variant.given, number))
     return fitted.training.quantile(variant.q, variant.given, number)
 
 
 def problems_of(fitted: Fitted, query: Query, margin: float, thresholds: dict[Value, float]) -> list[Problem]:
     """One problem per different threshold: an engine knows one for all classes."""
-    least = set(thresholds.values())
-    if len(least) == 1:
-        goal = not_class(fitted.form, query.label, margin=margin) if query.target is None else None
-        goal = goal or to_class(fitted.form, query.target, margin=margin)
-        return [_problem(fitted, query, goal, least.pop())]
-    return [_problem(fitted, query, to_class(fitted.form, label, margin=margin), own) for label, own in thresholds.items()]
+    form, different = fitted.form, set(thresholds.values())
+    if len(different) == 1:
+        any_other = query.target is None
+        goal = not_class(form, query.label, margin=margin) if any_other else to_class(form, query.target, margin=margin)
+        return [_problem(fitted, query, goal, different.pop())]
+    return [_problem(fitted, query, to_class(form, label, margin=margin), lower) for label, lower in thresholds.items()]
 
 
-def _problem(fitted: Fitted, query: Query, goal: Goal, least: float) -> Problem:
+def _problem(fitted: Fitted, query: Query, goal: Goal, threshold: float) -> Problem:
     plausibility = None
-    if least > -math.inf or query.total_weight > 0:
-        plausibility = Plausibility(fitted.circuit, least, query.total_weight, query.given)
+    if threshold > -math.inf or query.total_weight > 0:
+        plausibility = Plausibility(fitted.circuit, threshold, query.total_weight, query.given)
     return Problem(query.schema, query.factual, fitted.form, goal, plausibility)
 
 
@@ -84,9 +84,9 @@ def starts_for(fitted: Fitted, query: Query, labels: Sequence[Value]) -> Numbers
     rows = np.concatenate(
         [np.empty((0, len(schema))), *(fitted.training.starts.get(k, np.empty((0, len(schema)))) for k in numbers)]
     )
-    for own in schema.constraints:
-        if isinstance(own, Immutable) and not np.isnan(query.factual[schema.index(own.feature)]):
-            rows[:, schema.index(own.feature)] = query.factual[schema.index(own.feature)]
+    for rule in schema.constraints:
+        if isinstance(rule, Immutable) and not np.isnan(query.factual[schema.index(rule.feature)]):
+            rows[:, schema.index(rule.feature)] = query.factual[schema.index(rule.feature)]
     fits = [feature.fits(rows[:, j]) for j, feature in enumerate(schema.features)]
     return rows[np.all(fits, axis=0)]
 
@@ -96,7 +96,7 @@ def starts_for(fitted: Fitted, query: Query, labels: Sequence[Value]) -> Numbers
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """What one search found, before the model itself was asked."""
+    """The result of one search, before the model itself was asked."""
 
     query: Query
     result: Result
@@ -117,8 +117,8 @@ class _Watch:
     started: float = field(default_factory=time.perf_counter)
     ended: bool = False
 
-    def __call__(self, moment: Progress) -> bool:
-        if self.callback is not None and not self.callback(moment):
+    def __call__(self, progress: Progress) -> bool:
+        if self.callback is not None and not self.callback(progress):
             self.ended = True
         return not self.ended
 
@@ -131,7 +131,15 @@ class _Watch:
 
 
 def drafted(fitted: Fitted, query: Query, margin: float, callback: Callback | None = None, known: Numbers | None = None) -> Draft:
-    """Search for all answers; `known` are rows that may be some."""
+    """Search for all answers.
+
+    Args:
+        fitted: What the explainer knows.
+        query: What is asked.
+        margin: By how much score an answer must be on the other side; the one that was asked for, or more.
+        callback: Ends the search by returning False.
+        known: Rows that may be answers.
+    """
     watch = _Watch(query.limits, callback)
     thresholds = thresholds_of(fitted, query)
     starts = starts_for(fitted, query, list(thresholds))
@@ -141,12 +149,12 @@ def drafted(fitted: Fitted, query: Query, margin: float, callback: Callback | No
     solve = partial(solve_of(query.engine, query.solver), starts=starts, callback=watch)
 
     def search(limits: Limits, more: Sequence[Constraint] = ()) -> Result:
-        found = []
+        results = []
         for problem in problems:
             asked = replace(problem, schema=problem.schema.with_constraints(*more)) if more else problem
-            found.append(unsearched() if watch.ended else solve(asked, watch.left(limits)))
-            watch.ended |= found[-1].interrupted
-        return merged(found, limits)
+            results.append(unsearched() if watch.ended else solve(asked, watch.left(limits)))
+            watch.ended |= results[-1].interrupted
+        return merged(results, limits)
 
     result = in_turn(search, query) if query.limits.other_features else search(query.limits)
     rows = _acceptable_rows(fitted, query, result, thresholds, margin)
@@ -156,43 +164,56 @@ def drafted(fitted: Fitted, query: Query, margin: float, callback: Callback | No
 def labels_of(fitted: Fitted, drafts: Sequence[Draft]) -> list[list[Value]]:
     """What the model itself says of the rows of each draft, asked once for all."""
     rows = [row for draft in drafts for row, _ in draft.rows]
-    said = iter(fitted.own.labels(np.stack(rows)) if rows else ())
-    return [[next(said) for _ in draft.rows] for draft in drafts]
+    labels = iter(fitted.user_model.labels(np.stack(rows)) if rows else ())
+    return [[next(labels) for _ in draft.rows] for draft in drafts]
 
 
-def concluded(fitted: Fitted, draft: Draft, said: Sequence[Value], callback: Callback | None = None) -> Explanation:
+def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: Callback | None = None) -> Explanation:
     """The explanation, once the model itself has spoken.
 
     Where it rejects an answer that its form accepts (they may round otherwise, at the boundary), the margin of score is
     raised and the search repeated, a few times.
+
+    Args:
+        fitted: What the explainer knows.
+        draft: The result of the search.
+        labels: What the model says of the rows of the draft.
+        callback: Ends a further search by returning False.
     """
     drafts = [draft]
-    while len(drafts) <= RAISES and not draft.ended and _rejected(draft, said):
+    while len(drafts) <= RAISES and not draft.ended and _rejected(draft, labels):
         draft = drafted(fitted, draft.query, draft.margin * 10, callback)
         drafts.append(draft)
-        (said,) = labels_of(fitted, [draft])
+        (labels,) = labels_of(fitted, [draft])
     query = draft.query
-    kept = [(row, label) for (row, label), own in zip(draft.rows, said, strict=True) if own == label]
-    answers = sorted((counterfactual(fitted, query, row, label) for row, label in kept), key=lambda own: own.objective)
+    confirmed = [(row, label) for (row, label), predicted in zip(draft.rows, labels, strict=True) if predicted == label]
+    answers = sorted((counterfactual(fitted, query, row, label) for row, label in confirmed), key=lambda row: row.objective)
     status, bounds = _claim(draft, answers, disputed=len(drafts) > 1)
     return Explanation(
         query, status, bounds, tuple(answers), _finite(draft.thresholds), draft.margin, fitted.evidence, draft.ended,
-        sum(own.result.statistics.nodes for own in drafts), sum(own.seconds for own in drafts),
+        sum(made.result.statistics.nodes for made in drafts), sum(made.seconds for made in drafts),
     )  # fmt: skip
 
 
 def explained(
-    fitted: Fitted, query: Query, *, margin: float, callback: Callback | None = None, known: Numbers | None = None
+    fitted: Fitted, query: Query, *, callback: Callback | None = None, known: Numbers | None = None
 ) -> Explanation:
-    """The answers to a query, every one checked with the model's own predict."""
-    draft = drafted(fitted, query, margin, callback, known)
+    """The answers to a query, every one checked with the model's own predict.
+
+    Args:
+        fitted: What the explainer knows.
+        query: What is asked.
+        callback: Ends the search by returning False.
+        known: Rows that may be answers.
+    """
+    draft = drafted(fitted, query, query.question.margin, callback, known)
     return concluded(fitted, draft, labels_of(fitted, [draft])[0], callback)
 
 
-def _rejected(draft: Draft, said: Sequence[Value]) -> bool:
-    """Whether something that the engine found does not hold outside of it."""
+def _rejected(draft: Draft, labels: Sequence[Value]) -> bool:
+    """Whether a solution of the engine does not hold outside of it."""
     return len(draft.rows) < len(draft.result.solutions) or any(
-        label != own for (_, label), own in zip(draft.rows, said, strict=True)
+        label != predicted for (_, label), predicted in zip(draft.rows, labels, strict=True)
     )
 
 
@@ -200,21 +221,21 @@ def _claim(draft: Draft, answers: Sequence[Counterfactual], *, disputed: bool) -
     """What can be said of the answers that are left."""
     result, limits = draft.result, draft.query.limits
     rejected = len(answers) < len(result.solutions)
-    proven = min([result.bounds.lower, *(own.objective for own in result.solutions if rejected)])
+    lower = min([result.bounds.lower, *(solution.objective for solution in result.solutions if rejected)])
     if not answers:
         # That no row has a greater margin proves nothing about those that the model itself accepts.
-        return ("disputed" if disputed or rejected else result.status), Bounds(math.inf, proven)
-    bounds = Bounds(answers[-1].objective, proven)
+        return ("disputed" if disputed or rejected else result.status), Bounds(math.inf, lower)
+    bounds = Bounds(answers[-1].objective, lower)
     return ("feasible" if rejected or bounds.gap > allowed_gap(limits, bounds.upper) else result.status), bounds
 
 
-def allowed_gap(limits: Limits, found: float) -> float:
+def allowed_gap(limits: Limits, upper: float) -> float:
     """How far the bounds of an optimal answer may be apart: as was asked for, and what a column of singles rounds."""
-    return max(limits.absolute_gap, limits.relative_gap * abs(found)) + COARSE * (1 + abs(found))
+    return max(limits.absolute_gap, limits.relative_gap * abs(upper)) + COARSE * (1 + abs(upper))
 
 
 def _finite(thresholds: dict[Value, float]) -> tuple[tuple[Value, float], ...]:
-    return tuple((label, least) for label, least in thresholds.items() if least > -math.inf)
+    return tuple((label, lower) for label, lower in thresholds.items() if lower > -math.inf)
 
 
 # -- checking ----------------------------------------------------------------------------------------------------------
@@ -224,29 +245,29 @@ def _acceptable_rows(
     fitted: Fitted, query: Query, result: Result, thresholds: dict[Value, float], margin: float
 ) -> tuple[tuple[Numbers, Value], ...]:
     """The solutions that hold by form, rules and circuit outside of the engine, as the user's dtypes hold them."""
-    found = []
+    rows = []
     for solution in result.solutions:
         assert solution.class_index is not None
         label = fitted.form.classes[solution.class_index]
         goal = to_class(fitted.form, label, margin=margin * (1 - ROUNDING))
         row = _acceptable(fitted, query, solution, goal, thresholds[label])
         if row is not None:
-            found.append((row, label))
-    return tuple(found)
+            rows.append((row, label))
+    return tuple(rows)
 
 
-def _acceptable(fitted: Fitted, query: Query, solution: Solution, goal: Goal, least: float) -> Numbers | None:
+def _acceptable(fitted: Fitted, query: Query, solution: Solution, goal: Goal, threshold: float) -> Numbers | None:
     """The cheapest row that stands for a solution in the user's dtypes, reaches the goal and keeps rules and threshold."""
     schema, label = query.schema, goal.alternatives[0].class_index
     assert label is not None
-    rows = held_rows(schema, solution.row)
+    rows = rounded_rows(schema, solution.row)
     fits = np.all(
         [feature.fits(rows[:, j]) | (rows[:, j] == query.factual[j]) for j, feature in enumerate(schema.features)], axis=0
     )
     holds = fits & schema.keeps(query.factual, rows) & goal.met(fitted.form.score(rows))
     logs = fitted.log_likelihoods(query, rows, fitted.form.classes[label])
-    if least > -math.inf:
-        holds &= logs >= least - slack(least)
+    if threshold > -math.inf:
+        holds &= logs >= threshold - slack(threshold)
     if not holds.any():
         return None
     weight = query.total_weight
@@ -267,5 +288,5 @@ def counterfactual(fitted: Fitted, query: Query, row: Numbers, label: Value) -> 
         before = None if query.label is None else float(fitted.form.probabilities(query.factual[None])[0, number])
     percentile = fitted.training.percentile(log, query.density, number if query.of_class else None)
     return Counterfactual(
-        query, values_of(query.schema, row), label, cost - weight * log if weight else cost, cost, log, percentile, before, after
+        query, row, label, cost - weight * log if weight else cost, cost, log, percentile, before, after
     )

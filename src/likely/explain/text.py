@@ -1,25 +1,40 @@
-"""Answers in plain language: sentences, and a table for a terminal."""
+"""Answers in plain language: what was asked, what is claimed and how strong the claim is, and a table for a terminal.
+
+Every claim is a function that returns lines for people: the first one says it, the second one what is proved of it. The
+function's docstring has the exact meaning. An *answer* is a row that the model decides as wanted and that meets every
+demand: domains, rules, and how likely it must be. What an answer costs is its objective: the cost of its changes, less the
+weight of likelihood times its log-likelihood where there is one (then it is said to *total* so much).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from likely.problem import SCORE_MARGIN
+from likely._display.tables import aligned, ruled, shortened
+from likely.explain.plausibility import Quantile
 from likely.schema import Feature
-from likely.schema.values import show_value
+from likely.schema.values import Value, show_value
 
 if TYPE_CHECKING:
     from likely.explain.counterfactual import Counterfactual
     from likely.explain.explanation import Explanation
+    from likely.explain.front import Front
 
 #: A table is about as wide as a terminal, a cell at least and at most so wide.
 _WIDTH, _NARROWEST, _WIDEST = 120, 14, 40
 #: How many digits a number without a step has, and how many tell any two doubles apart.
 _DIGITS, _ALL_DIGITS = 6, 17
+#: A bound on costs that is no greater says nothing: no cost is negative.
+_NOTHING_PROVED = 1e-6
 #: Stands where nothing changes.
 SAME = "·"
+
+#: Sentences, one per line.
+Lines: TypeAlias = tuple[str, ...]
+
+# -- values and answers ------------------------------------------------------------------------------------------------
 
 
 def shown(feature: Feature, number: float, digits: int = _DIGITS) -> str:
@@ -62,59 +77,170 @@ def _move(feature: Feature, before: float, after: float) -> str:
     return f"{feature.name} were {new} " + ("(unknown now)" if math.isnan(before) else f"instead of {now}")
 
 
+# -- the question and the claims ---------------------------------------------------------------------------------------
+
+
 def goal(explanation: Explanation) -> str:
-    """From which class to which."""
+    """What was asked: from which class to which."""
     query = explanation.query
-    before = "an incomplete row" if query.label is None else show_value(query.label)
-    after = "any other class" if query.target is None else show_value(query.target)
-    return f"{before} → {after}"
+    before, who = ("The row is incomplete.", "the model") if query.label is None else _says(query.label)
+    after = "anything else" if query.target is None else show_value(query.target)
+    return f"{before} What would make {who} say {after}?"
 
 
-def claim(explanation: Explanation) -> str:
-    """What is claimed, and how strong the claim is."""
-    count, bounds = len(explanation.counterfactuals), explanation.bounds
-    what = "cost" if explanation.query.total_weight == 0 else "objective"
-    early = " It was interrupted." if explanation.interrupted else ""
-    return {
-        "optimal": _proved(explanation, what),
-        "feasible": f"{count} found before the limit; none can have a lower {what} than {bounds.lower:.4g} (proved).",
-        "infeasible": "No answer exists (proved). Ask why_not for the reason.",
-        "unknown": f"Nothing found before the limit; an answer would have a {what} of at least {bounds.lower:.4g} (proved).",
-        "disputed": "Rows were found that the model's form accepts, but its own predict does not.",
-    }[explanation.status] + early
+def _says(label: Value) -> tuple[str, str]:
+    return f"The model says {show_value(label)}.", "it"
 
 
-def _proved(explanation: Explanation, what: str) -> str:
-    """What "optimal" means for these answers."""
-    count, bounds, limits = len(explanation.counterfactuals), explanation.bounds, explanation.query.limits
-    answers = "answer" if count == 1 else f"{count} answers"
-    # raised, because the model itself did not confirm what is nearer to its boundary
-    clear = f" (by a score of {explanation.margin:g})" if explanation.margin > SCORE_MARGIN else ""
-    several = limits.other_features and limits.solutions > 1
-    like_these = f"changes all that {'it' if count == 1 else 'one of them'} changes"
-    if math.isinf(bounds.lower):
-        return f"The only {answers}{clear}, proved: " + (f"any other {like_these}." if several else "there is no other.")
-    if several and count > 1:
-        return f"The best {answers}{clear}, proved: any other row with a lower {what} than {bounds.lower:.4g} {like_these}."
-    return f"The best {answers}{clear}, proved: no other row has a lower {what} than {bounds.lower:.4g}."
+def claim(explanation: Explanation) -> Lines:
+    """What is claimed of the answers, and how strong the claim is."""
+    lines = _CLAIMS[explanation.status](explanation)
+    if explanation.margin > explanation.query.question.margin:
+        lines += (raised_margin(explanation),)
+    return (*lines, "The search was interrupted.") if explanation.interrupted else lines
+
+
+def best_answers(explanation: Explanation) -> Lines:
+    """Status "optimal": the answers are the best ones.
+
+    Exactly: each answer's objective is at most `bounds.upper`; every answer that is not among them has an objective of at
+    least `bounds.lower`, which is no further below than the gap that was asked for allows. If several ways were asked for
+    (`diversity="features"`), that is proved of the answers that do not change all the features that one of these changes.
+    """
+    count, lower = len(explanation.counterfactuals), explanation.bounds.lower
+    if math.isinf(lower):
+        return only_answers(explanation)
+    what = "This is the best answer." if count == 1 else f"These are the {count} best answers."
+    return what, f"Proved: {_no_other_below(explanation)}."
+
+
+def only_answers(explanation: Explanation) -> Lines:
+    """Status "optimal" with an infinite lower bound: there are no other answers.
+
+    Exactly: no answer exists that is not among these. If several ways were asked for, no answer exists that does not change
+    all the features that one of these changes.
+    """
+    count = len(explanation.counterfactuals)
+    if not explanation.query.several_ways:
+        return ("This is the only answer." if count == 1 else f"These are the only {count} answers."), "Proved: there is no other."
+    what = "This is the only way." if count == 1 else f"These are the only {count} ways."
+    return what, f"Proved: every other answer changes {_same_features(count)}."
+
+
+def some_answers(explanation: Explanation) -> Lines:
+    """Status "feasible": answers that hold, without the proof that they are the best.
+
+    Exactly: every answer that is not among them has an objective of at least `bounds.lower`; if several ways were asked for,
+    every one that does not change all the features that one of these changes.
+    """
+    count = len(explanation.counterfactuals)
+    what = "Here is an answer; a better one may exist." if count == 1 else f"Here are {count} answers; better ones may exist."
+    if _says_nothing(explanation):
+        return what, "How much better is not known yet."
+    return what, f"Proved: {_no_other_below(explanation)}."
+
+
+def no_answer(explanation: Explanation) -> Lines:
+    """Status "infeasible": no row meets the demands.
+
+    Exactly: no row of the features' domains keeps every rule, is as likely as was asked for, and is decided as wanted by the
+    margin of score.
+    """
+    return "There is no answer.", "Proved: no row meets all that is asked."
+
+
+def no_answer_yet(explanation: Explanation) -> Lines:
+    """Status "unknown": a limit came before an answer, and before the proof that there is none.
+
+    Exactly: every answer, if there is one, has an objective of at least `bounds.lower`.
+    """
+    what = "No answer yet: the search stopped early."
+    if _says_nothing(explanation):
+        return what, "There may be one, or none."
+    verb, unit = _verb(explanation)
+    return what, f"Proved: an answer, if there is one, {verb} at least {_bound(explanation)}{unit}."
+
+
+def disputed_answers(explanation: Explanation) -> Lines:
+    """Status "disputed": the model's own `predict` contradicts what the engine knows of the model.
+
+    Exactly: each row that was found reaches the wanted class by the model's form, at the margins of score that were tried, and
+    not by `predict`; nothing is claimed about other rows.
+    """
+    return (
+        "No answer holds: the model itself rejects the rows that were found.",
+        "Its own predict decides them otherwise than the formula that was read from it.",
+    )
+
+
+def raised_margin(explanation: Explanation) -> str:
+    """A line for answers at a higher margin of score than was asked for.
+
+    Exactly: all claims are about rows whose score is on the wanted side by `explanation.margin`; at a smaller margin the model's
+    own `predict` rejected a row that was found.
+    """
+    margin = f"{explanation.margin:g}"
+    return f"Only rows that the model decides clearly count, by a score of {margin}: it rejects some that are closer to call."
+
+
+_CLAIMS = {
+    "optimal": best_answers,
+    "feasible": some_answers,
+    "infeasible": no_answer,
+    "unknown": no_answer_yet,
+    "disputed": disputed_answers,
+}
+
+
+def _no_other_below(explanation: Explanation) -> str:
+    """That no other answer is below the proved bound; if these are several ways, but for those that change the same features."""
+    verb, unit = _verb(explanation)
+    if explanation.query.several_ways:
+        same = _same_features(len(explanation.counterfactuals))
+        return f"every other answer {verb} at least {_bound(explanation)}{unit}, or changes {same}"
+    return f"no other answer {verb} less than {_bound(explanation)}{unit}"
+
+
+def _same_features(count: int) -> str:
+    return f"the same features as {'this one' if count == 1 else 'one of these'}, and perhaps more"
+
+
+def _verb(explanation: Explanation) -> tuple[str, str]:
+    """How an answer is said to have an objective, and what that is where it is more than the cost."""
+    weight = explanation.query.total_weight
+    return ("totals", f" (cost - {weight:g} * log-likelihood)") if weight else ("costs", "")
+
+
+def _bound(explanation: Explanation) -> str:
+    """The proved bound, with the digits that costs have; no cost is negative."""
+    lower = explanation.bounds.lower
+    return f"{lower if explanation.query.total_weight else max(lower, 0.0):.4g}"
+
+
+def _says_nothing(explanation: Explanation) -> bool:
+    """Whether the proved bound is one that holds anyway."""
+    return explanation.bounds.lower <= (-math.inf if explanation.query.total_weight else _NOTHING_PROVED)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def measures(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
     """The numbers below a table of answers: what, the factual's, each answer's."""
     answers = explanation.counterfactuals
     rows = [
-        ("cost", "", [f"{own.cost:.4g}" for own in answers]),
-        ("features changed", "", [str(own.number_of_changes) for own in answers]),
+        ("cost", "", [f"{answer.cost:.4g}" for answer in answers]),
+        ("features changed", "", [str(answer.number_of_changes) for answer in answers]),
     ]
-    if any(own.percentile is not None for own in answers):
-        rows.append(("likelier than", "", [_percent(own) for own in answers]))
-    if any(own.probability_after is not None for own in answers):
-        labels = {own.label for own in answers}
+    if any(answer.percentile is not None for answer in answers):
+        rows.append(("likelier than", "", [_percent(answer) for answer in answers]))
+    if any(answer.probability_after is not None for answer in answers):
+        labels = {answer.label for answer in answers}
         of = f" of {show_value(answers[0].label)}" if len(labels) == 1 else ""
         before = _share(answers[0].probability_before) if len(labels) == 1 else ""
-        rows.append((f"probability{of}", before, [_share(own.probability_after) for own in answers]))
-    if len({own.label for own in answers}) > 1:
-        rows.append(("class", "", [show_value(own.label) for own in answers]))
+        rows.append((f"probability{of}", before, [_share(answer.probability_after) for answer in answers]))
+    if len({answer.label for answer in answers}) > 1:
+        rows.append(("class", "", [show_value(answer.label) for answer in answers]))
     return rows
 
 
@@ -131,34 +257,69 @@ def _share(probability: float | None) -> str:
 def cells(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
     """One row per feature that some answer changes: its name, the factual's value, each answer's."""
     query, answers = explanation.query, explanation.counterfactuals
-    found = []
+    rows = []
     for j, feature in enumerate(query.schema.features):
-        moved = [feature.name in own.changes for own in answers]
+        moved = [feature.name in answer.changes for answer in answers]
         if any(moved):
-            new = [float(own.numbers[j]) for own, here in zip(answers, moved, strict=True) if here]
+            new = [float(answer.numbers[j]) for answer, here in zip(answers, moved, strict=True) if here]
             before, after = told_apart(feature, float(query.factual[j]), new)
             texts = iter(after)
-            found.append((str(feature.name), before, [next(texts) if here else SAME for here in moved]))
-    return found
+            rows.append((str(feature.name), before, [next(texts) if here else SAME for here in moved]))
+    return rows
+
+
+def heads(explanation: Explanation) -> list[str]:
+    """The names of the columns of a table of answers."""
+    count = len(explanation.counterfactuals)
+    return ["", "now", *(["answer"] if count == 1 else [f"answer {i + 1}" for i in range(count)])]
 
 
 def table(explanation: Explanation) -> str:
-    """The answers side by side, for a terminal."""
-    lines = [goal(explanation), claim(explanation)]
+    """What was asked and claimed, and the answers side by side, for a terminal."""
+    lines = [goal(explanation), *claim(explanation)]
     if not explanation.counterfactuals:
         return "\n".join(lines)
-    count = len(explanation.counterfactuals)
-    head = ["", "now", *([f"answer {i + 1}" for i in range(count)] if count > 1 else ["answer"])]
     body = [[name, before, *after] for name, before, after in cells(explanation)]
     foot = [[name, before, *after] for name, before, after in measures(explanation)]
-    widest = min(_WIDEST, max(_NARROWEST, _WIDTH // (count + 2) - 2))
-    rows = [[_short(name, _WIDEST), *(_short(cell, widest) for cell in after)] for name, *after in (head, *body, *foot)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    text = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
-    best = explanation.counterfactuals[0].sentence
-    return "\n".join([*lines, "", text[0], rule, *text[1 : 1 + len(body)], rule, *text[1 + len(body) :], "", best])
+    head = heads(explanation)
+    widest = min(_WIDEST, max(_NARROWEST, _WIDTH // len(head) - 2))
+    rows = [
+        [shortened(name, _WIDEST), *(shortened(cell, widest) for cell in others)] for name, *others in (head, *body, *foot)
+    ]
+    return "\n".join([*lines, "", *ruled(aligned(rows), 0, len(body)), "", explanation.counterfactuals[0].sentence])
 
 
-def _short(cell: str, widest: int) -> str:
-    return cell if len(cell) <= widest else cell[: widest - 1] + "…"
+#: The columns of a table of a front.
+FRONT_HEADS = ("cost", "features changed", "likelier than", "log-likelihood", "claim")
+
+
+def front_cells(front: Front) -> list[list[str]]:
+    """A row per point of a front, in the order of `FRONT_HEADS`."""
+    rows = []
+    for point in front.points:
+        best = point.best
+        log = "" if best.log_likelihood is None else f"{best.log_likelihood:.4g}"
+        rows.append([f"{best.cost:.4g}", str(best.number_of_changes), _percent(best), log, point.status])
+    return rows
+
+
+def front_ending(front: Front) -> str:
+    """What is known of the demands that no point meets.
+
+    Exactly, where it says "proved": `front.beyond` has status "infeasible", so no row meets its demand with all others.
+    """
+    beyond = front.beyond
+    if beyond is None:
+        return "No answer can change fewer features." if front.by == "changes" else "Every likelihood that was asked for can be had."
+    if beyond.status != "infeasible":
+        return "What lies beyond was not decided in time."
+    if front.by == "changes":
+        return "Proved: no answer changes fewer features."
+    rows = "training rows of its class" if beyond.query.of_class else "training rows"
+    variant = beyond.query.plausibility
+    return f"Proved: no answer is as likely as {variant.q:.0%} of the {rows}." if isinstance(variant, Quantile) else no_answer(beyond)[0]
+
+
+def front_table(front: Front) -> str:
+    """A line per point of a front, and how it ends, for a terminal."""
+    return "\n".join([*ruled(aligned([FRONT_HEADS, *front_cells(front)])), front_ending(front)])

@@ -17,7 +17,7 @@ from likely.schema.values import Name, Numbers
 
 #: How many rows of each class are kept to start searches from.
 STARTS = 200
-#: The number of a row's class where the model does not know that class.
+#: The index of a row's class where the model does not know that class.
 UNKNOWN_CLASS = -1
 
 
@@ -30,7 +30,7 @@ def given_names(given: Sequence[str], schema: Schema, circuit: Circuit) -> tuple
     """What "class" and "immutable" stand for: names of the circuit's variables."""
     names: list[Name] = []
     if "immutable" in given:
-        names += [own.feature for own in schema.constraints if isinstance(own, Immutable)]
+        names += [rule.feature for rule in schema.constraints if isinstance(rule, Immutable)]
     if "class" in given:
         if circuit.target is None:
             raise ProblemError(
@@ -48,6 +48,8 @@ class Training:
     logs: Mapping[tuple[tuple[str, ...], int], Numbers]
     #: number of the class -> encoded rows that the model decides for it
     starts: Mapping[int, Numbers]
+    #: The share of the complete rows that the model decides as their class says; NaN if there are none.
+    accuracy: float = np.nan
     _all: dict[tuple[str, ...], Numbers] = field(default_factory=dict, repr=False)
 
     def logs_of(self, given: tuple[str, ...], number: int | None) -> Numbers:
@@ -55,7 +57,7 @@ class Training:
         if number is not None:
             return self.logs.get((given, number), np.empty(0))
         if given not in self._all:
-            self._all[given] = np.sort(np.concatenate([logs for (own, _), logs in self.logs.items() if own == given]))
+            self._all[given] = np.sort(np.concatenate([logs for (density, _), logs in self.logs.items() if density == given]))
         return self._all[given]
 
     def quantile(self, q: float, given: tuple[str, ...], number: int | None) -> float:
@@ -74,20 +76,23 @@ class Training:
 
     def to_arrays(self) -> dict[str, Numbers]:
         """Everything as named arrays, for a file."""
-        logs = {f"logs {' '.join(given)}/{number}": own for (given, number), own in self.logs.items()}
-        return {**logs, **{f"starts/{number}": own for number, own in self.starts.items()}}
+        logs = {f"logs {' '.join(given)}/{number}": array for (given, number), array in self.logs.items()}
+        starts = {f"starts/{number}": rows for number, rows in self.starts.items()}
+        return {**logs, **starts, "accuracy/0": np.array([self.accuracy])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Numbers]) -> Training:
         """What `to_arrays` wrote."""
-        logs, starts = {}, {}
+        logs, starts, accuracy = {}, {}, np.nan
         for key, array in arrays.items():
             what, number = key.rsplit("/", 1)
             if what == "starts":
                 starts[int(number)] = array
+            elif what == "accuracy":
+                accuracy = float(array[0])
             else:
                 logs[(tuple(what.split()[1:]), int(number))] = array
-        return cls(logs, starts)
+        return cls(logs, starts, accuracy)
 
 
 def training_of(
@@ -95,30 +100,36 @@ def training_of(
 ) -> Training:
     """What to keep of encoded rows.
 
-    `classes` are those of the circuit's target (as doubles), `numbers` the same as the form counts them, and `decided` is
-    what the model says of each row.
+    Args:
+        circuit: How likely rows are.
+        schema: What a row may be.
+        rows: The rows, as doubles.
+        classes: Their true classes, as the circuit's target encodes them.
+        numbers: Their true classes, as the form counts them.
+        decided: Their classes by the model, as the form counts them.
     """
     whole = rows if circuit.target is None else np.column_stack([rows, classes])
     words = GIVEN if circuit.target is not None else GIVEN[1:]
     logs: dict[tuple[tuple[str, ...], int], Numbers] = {}
     for given in (subset for size in range(len(words) + 1) for subset in combinations(words, size)):
-        found = _logs(circuit, whole, given_names(given, schema, circuit))
+        of_rows = _logs(circuit, whole, given_names(given, schema, circuit))
         for number in np.unique(numbers):
-            logs[given, int(number)] = np.sort(found[numbers == number])
+            logs[given, int(number)] = np.sort(of_rows[numbers == number])
     joint = _logs(circuit, whole, ())
     complete = ~np.isnan(rows).any(axis=1)
     starts = {int(k): _spread(rows, joint, complete & (decided == k)) for k in np.unique(decided)}
-    return Training(logs, starts)
+    accuracy = float(np.mean(decided[complete] == numbers[complete])) if complete.any() else np.nan
+    return Training(logs, starts, accuracy)
 
 
 def _logs(circuit: Circuit, rows: Numbers, names: tuple[Name, ...]) -> Numbers:
     """The log-likelihood of each row, given these of its values."""
-    found = log_likelihood(circuit, rows)
+    joint = log_likelihood(circuit, rows)
     if not names:
-        return found
+        return joint
     known = np.array([name in names for name in circuit.names])
     given = log_likelihood(circuit, np.where(known, rows, np.nan))
-    return np.where(found > -np.inf, found - given, -np.inf)
+    return np.where(joint > -np.inf, joint - given, -np.inf)
 
 
 def _spread(rows: Numbers, logs: Numbers, wanted: NDArray[np.bool_]) -> Numbers:

@@ -13,7 +13,7 @@ from likely.errors import LikelyError
 from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import log_likelihoods
-from likely.explain.model import OwnModel, fingerprint, own_model
+from likely.explain.model import UserModel, fingerprint, user_model
 from likely.explain.solving import allowed_gap
 from likely.explain.training import slack
 from likely.schema.values import Value, show_value
@@ -24,7 +24,7 @@ _PROBABILITY = 1e-4
 
 @dataclass(frozen=True)
 class Check:
-    """One claim: whether it holds, and what was found instead; `holds` is None if it could not be checked."""
+    """One claim: whether it holds, and what is true instead; `holds` is None if it could not be checked."""
 
     claim: str
     holds: bool | None
@@ -59,7 +59,7 @@ class Verification:
 
     def __str__(self) -> str:
         counts = [sum(check.holds is state for check in self.checks) for state in (True, False, None)]
-        head = f"{counts[0]} claims hold, {counts[1]} fail, {counts[2]} not checked"
+        head = f"{counts[0]} claims hold, {counts[1]} fail, {counts[2]} could not be checked"
         return "\n".join([head, *(f"  {check}" for check in sorted(self.checks, key=_order))])
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,6 +84,13 @@ def verify(
 
     What cannot be checked this way is listed as not checked: that nothing better exists is the engine's proof, and
     likelihoods need the circuit.
+
+    Args:
+        explanation: What to check.
+        model: The model that was explained, or the path of its file.
+        circuit: The circuit that was used; left out, likelihoods are not checked.
+        encoder: The explainer's encoder, if it had one.
+        classes: The explainer's names of classes, if it had some.
     """
     return verify_all([explanation], model, circuit, encoder=encoder, classes=classes)[0]
 
@@ -96,29 +103,37 @@ def verify_all(
     encoder: Any = None,
     classes: Sequence[Any] | None = None,
 ) -> list[Verification]:
-    """`verify` of many explanations; the model is read once for all that have the same schema."""
+    """`verify` of many explanations; the model is read once for all that have the same schema.
+
+    Args:
+        explanations: What to check.
+        model: The model that was explained, or the path of its file.
+        circuit: The circuit that was used; left out, likelihoods are not checked.
+        encoder: The explainer's encoder, if it had one.
+        classes: The explainer's names of classes, if it had some.
+    """
     mark = None if circuit is None else fingerprint(circuit.to_dict())
-    known: list[OwnModel] = []
-    found = []
+    read: list[UserModel] = []
+    verifications = []
     for explanation in explanations:
         schema = explanation.query.schema
-        own = next((own for own in known if own.schema == schema), None)
-        if own is None:
-            own = own_model(model, schema, encoder=encoder, classes=classes)
-            known.append(own)
-        found.append(_verified(explanation, own, circuit, mark))
-    return found
+        asked = next((known for known in read if known.schema == schema), None)
+        if asked is None:
+            asked = user_model(model, schema, encoder=encoder, classes=classes)
+            read.append(asked)
+        verifications.append(_verified(explanation, asked, circuit, mark))
+    return verifications
 
 
-def _verified(explanation: Explanation, own: OwnModel, circuit: Circuit | None, mark: str | None) -> Verification:
+def _verified(explanation: Explanation, model: UserModel, circuit: Circuit | None, mark: str | None) -> Verification:
     """Every claim checked; `mark` is the circuit's fingerprint."""
-    checks = [*_whole(explanation, own, mark)]
+    checks = [*_whole(explanation, model, mark)]
     answers = explanation.counterfactuals
     rows = np.array([answer.numbers for answer in answers]).reshape(len(answers), len(explanation.query.schema))
-    said, shares = own.labels(rows), own.probabilities(rows) if len(rows) else None
+    labels, shares = model.labels(rows), model.probabilities(rows) if len(rows) else None
     for i, answer in enumerate(answers):
-        share = None if shares is None else float(shares[i, own.form.classes.index(answer.label)])
-        made = [*_row(answer), *_class(answer, said[i], share), *_likelihood(explanation, answer, circuit)]
+        share = None if shares is None else float(shares[i, model.form.classes.index(answer.label)])
+        made = [*_row(answer), *_class(answer, labels[i], share), *_likelihood(explanation, answer, circuit)]
         checks += [Check(check.claim, check.holds, check.detail, i) for check in made]
     return Verification(tuple(checks))
 
@@ -126,15 +141,15 @@ def _verified(explanation: Explanation, own: OwnModel, circuit: Circuit | None, 
 # -- the explanation as a whole ----------------------------------------------------------------------------------------
 
 
-def _whole(explanation: Explanation, own: OwnModel, mark: str | None) -> Iterator[Check]:
+def _whole(explanation: Explanation, model: UserModel, mark: str | None) -> Iterator[Check]:
     query, evidence = explanation.query, explanation.evidence
-    yield Check("the model is the one that was explained", own.fingerprint == evidence.model)
+    yield Check("the model is the one that was explained", model.fingerprint == evidence.model)
     if mark is not None:
         yield Check("the circuit is the one that was used", mark == evidence.circuit)
     if query.label is not None:
-        said = own.labels(query.factual[None])[0]
+        label = model.labels(query.factual[None])[0]
         yield Check(
-            f"the model decides {show_value(query.label)} for the row", said == query.label, f"it says {show_value(said)}"
+            f"the model decides {show_value(query.label)} for the row", label == query.label, f"it says {show_value(label)}"
         )
     if explanation.counterfactuals:
         yield from _bounds(explanation)
@@ -142,14 +157,14 @@ def _whole(explanation: Explanation, own: OwnModel, mark: str | None) -> Iterato
         yield Check("the answers differ", len(rows) == len(explanation.counterfactuals))
     proof = {"optimal": "nothing better exists", "infeasible": "no answer exists"}.get(explanation.status)
     if proof:
-        yield Check(proof, None, "the engine's proof")
+        yield Check(proof, None, "that is the engine's proof")
 
 
 def _bounds(explanation: Explanation) -> Iterator[Check]:
     objectives = [answer.objective for answer in explanation.counterfactuals]
     bounds, limits = explanation.bounds, explanation.query.limits
     yield Check("the best answer comes first", objectives == sorted(objectives))
-    yield Check("the last answer's objective is the bound found", _close(objectives[-1], bounds.upper))
+    yield Check("the upper bound is the last answer's objective", _close(objectives[-1], bounds.upper))
     if explanation.status == "optimal":
         close = bounds.gap <= allowed_gap(limits, bounds.upper)
         yield Check("the bounds are as close as was asked for", close, f"gap {bounds.gap:.3g}")
@@ -177,10 +192,10 @@ def _row(answer: Counterfactual) -> Iterator[Check]:
     yield Check("the objective is cost - weight * log-likelihood", _close(objective, answer.objective))
 
 
-def _class(answer: Counterfactual, said: Value, share: float | None) -> Iterator[Check]:
+def _class(answer: Counterfactual, label: Value, share: float | None) -> Iterator[Check]:
     """By the model itself: what it says of the row, and its probability of the answer's class."""
     query = answer.query
-    yield Check(f"the model decides {show_value(answer.label)}", said == answer.label, f"it says {show_value(said)}")
+    yield Check(f"the model decides {show_value(answer.label)}", label == answer.label, f"it says {show_value(label)}")
     reached = answer.label != query.label if query.target is None else answer.label == query.target
     yield Check("that is what was asked for", reached)
     if answer.probability_after is not None:
@@ -191,16 +206,17 @@ def _class(answer: Counterfactual, said: Value, share: float | None) -> Iterator
 def _likelihood(explanation: Explanation, answer: Counterfactual, circuit: Circuit | None) -> Iterator[Check]:
     """By the circuit."""
     query = answer.query
-    least = dict(explanation.thresholds).get(answer.label)
+    threshold = dict(explanation.thresholds).get(answer.label)
     if circuit is None:
         yield Check("it is as likely as claimed", None, "give the circuit")
         return
-    found = float(log_likelihoods(circuit, query.given, query.factual, answer.numbers[None], answer.label)[0])
+    log = float(log_likelihoods(circuit, query.given, query.factual, answer.numbers[None], answer.label)[0])
     yield Check(
-        "it is as likely as claimed", answer.log_likelihood is not None and _close(found, answer.log_likelihood), f"{found:.6g}"
+        "it is as likely as claimed", answer.log_likelihood is not None and _close(log, answer.log_likelihood), f"{log:.6g}"
     )
-    if least is not None:
-        yield Check("it is as likely as was asked for", found >= least - slack(least), f"{found:.6g} >= {least:.6g}")
+    if threshold is not None:
+        enough = log >= threshold - slack(threshold)
+        yield Check("it is as likely as was asked for", enough, f"{log:.6g} >= {threshold:.6g}")
 
 
 def _close(one: float, other: float) -> bool:

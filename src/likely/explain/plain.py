@@ -1,0 +1,38 @@
+"""Numbers and rows as plain data: what JSON does not have, by name; what two rows share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likely.schema import Schema
+from likely.schema.values import Numbers, Value
+
+#: Numbers that JSON does not have.
+_NAMED = {"inf": math.inf, "-inf": -math.inf}
+
+
+def plain_numbers(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data with names for infinities, which JSON does not have."""
+    return {key: str(value) if isinstance(value, float) and math.isinf(value) else value for key, value in data.items()}
+
+
+def with_infinities(data: Any) -> Any:
+    """The inverse of `plain_numbers`."""
+    if data is None:
+        return None
+    return {key: _NAMED.get(value, value) if isinstance(value, str) else value for key, value in data.items()}
+
+
+def values_of(schema: Schema, row: Numbers) -> tuple[Value, ...]:
+    """The user's values that doubles stand for."""
+    return tuple(feature.value(float(number)) for feature, number in zip(schema.features, row, strict=True))
+
+
+def same_values(one: Numbers, other: Numbers) -> NDArray[np.bool_]:
+    """Where two rows have the same value; an unknown is an unknown."""
+    return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))

@@ -1,0 +1,178 @@
+"""`Question`: what is asked about a row, whichever row it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
+
+from likely.errors import ProblemError
+from likely.explain.plain import plain_numbers, with_infinities
+from likely.explain.plausibility import Quantile, Variant, Weight, check_variant, check_weight, variant_from_dict
+from likely.problem import SCORE_MARGIN, Limits
+from likely.schema import Constraint, Immutable, Schema
+from likely.schema.constraints import constraint_from_dict
+from likely.schema.values import Name, plain
+
+MEDIAN = Quantile(0.5)
+#: A minute, and the best answer within rounding.
+USUAL_LIMITS = Limits()
+
+#: In what the answers to one question differ: in the features that they change, or just in some value.
+Diversity: TypeAlias = Literal["features", "values"]
+
+#: What a question asks by other means than by limits.
+_NOT_LIMITS = ("solutions", "other_features")
+
+
+class QuestionOptions(TypedDict, total=False):
+    """The fields of a `Question` as keyword arguments."""
+
+    target: Any
+    k: int
+    diversity: Diversity
+    plausibility: Variant | None
+    weight: float
+    constraints: Iterable[Constraint]
+    locked: Iterable[Name]
+    limits: Limits
+    margin: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about a row; the same question may be asked about many rows.
+
+    Args:
+        target: The class to reach; left out, any other than the row's own.
+        k: How many answers, at most.
+        diversity: How different the answers are. "features": none changes all that a better one changes, so each is
+            another way to go. "values": they differ in some value, and often in little else.
+        plausibility: How likely an answer must be: `Quantile`, `AtLeastFactual`, `Threshold`, `Weight`; None if that does not
+            matter.
+        weight: How much likelihood counts in what is minimised: cost - weight * log-likelihood.
+        constraints: Rules for this question alone, beside those of the schema.
+        locked: The names of features that may not change this time.
+        limits: When to stop: seconds, nodes, gaps. Left out, after a minute.
+        margin: By how much score an answer must be on the other side.
+    """
+
+    target: Any = None
+    k: int = 1
+    diversity: Diversity = "features"
+    plausibility: Variant | None = MEDIAN
+    weight: float = 0.0
+    constraints: Iterable[Constraint] = ()
+    locked: Iterable[Name] = ()
+    limits: Limits = USUAL_LIMITS
+    margin: float = SCORE_MARGIN
+
+    def __post_init__(self) -> None:
+        _refuse_count(self.k)
+        if self.diversity not in get_args(Diversity):
+            rule = " or ".join(map(repr, get_args(Diversity)))
+            raise ProblemError("The diversity of answers", f"be {rule}", repr(self.diversity), "leave it out for 'features'")
+        variant, weight = check_variant(self.plausibility), check_weight(self.weight)
+        if weight and isinstance(variant, Weight):
+            raise ProblemError("The weight of likelihood", "be given once", f"{variant} and weight={weight}", "leave one out")
+        fields = {
+            "target": plain(self.target),
+            "weight": weight,
+            "constraints": _constraints(self.constraints),
+            "locked": (self.locked,) if isinstance(self.locked, (str, int)) else tuple(self.locked),
+            "limits": _limits(self.limits, self.k, self.diversity),
+            "margin": _margin(self.margin),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def engine_limits(self) -> Limits:
+        """The limits, with how many answers of which kind: as engines are told."""
+        return replace(self.limits, solutions=self.k, other_features=self.diversity == "features")
+
+    @property
+    def total_weight(self) -> float:
+        """The weight of likelihood, wherever it was given."""
+        return self.plausibility.weight if isinstance(self.plausibility, Weight) else self.weight
+
+    def schema_with_rules(self, schema: Schema) -> Schema:
+        """A schema with the rules of this question."""
+        rules = (*self.constraints, *(Immutable(name) for name in self.locked))
+        return schema.with_constraints(*rules) if rules else schema
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `from_dict` reads back without loss."""
+        limits = {name: value for name, value in asdict(self.limits).items() if name not in _NOT_LIMITS}
+        return {
+            "target": self.target,
+            "k": self.k,
+            "diversity": self.diversity,
+            "plausibility": None if self.plausibility is None else plain_numbers(self.plausibility.to_dict()),
+            "weight": self.weight,
+            "constraints": [rule.to_dict() for rule in self.constraints],
+            "locked": list(self.locked),
+            "limits": plain_numbers(limits),
+            "margin": self.margin,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Question:
+        """The question that `to_dict` described."""
+        fields = dict(data)
+        fields["plausibility"] = variant_from_dict(with_infinities(fields["plausibility"]))
+        fields["constraints"] = [constraint_from_dict(rule) for rule in fields["constraints"]]
+        fields["limits"] = Limits(**with_infinities(fields["limits"]))
+        return cls(**fields)
+
+
+def asked_question(question: Question | None, options: QuestionOptions) -> Question:
+    """The question, with what the options say instead.
+
+    Args:
+        question: A question; left out, the usual one: the best answer that is as likely as the median.
+        options: Fields of the question that shall be otherwise.
+    """
+    if question is None:
+        question = Question()
+    elif not isinstance(question, Question):
+        raise ProblemError("A question", "be a Question", repr(question), f"write target={question!r}, if it is a class")
+    return replace(question, **options)
+
+
+def _refuse_count(k: Any) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ProblemError("k, the number of answers,", "be a whole number of at least 1", repr(k), "leave it out for one answer")
+
+
+def _constraints(constraints: Any) -> tuple[Constraint, ...]:
+    rules = (constraints,) if isinstance(constraints, Constraint) else constraints
+    if isinstance(rules, Iterable) and not isinstance(rules, (str, Mapping)):
+        rules = tuple(rules)
+        if all(isinstance(rule, Constraint) for rule in rules):
+            return rules
+    raise ProblemError("The constraints of a question", "be rules", repr(constraints), "write constraints=[MaxChanges(2)]")
+
+
+def _limits(limits: Any, k: int, diversity: Diversity) -> Limits:
+    """The limits as nothing but limits; refuses those that ask for other answers than the question."""
+    if limits is None:
+        return USUAL_LIMITS
+    if not isinstance(limits, Limits):
+        raise ProblemError("The limits of a question", "be Limits", repr(limits), "write limits=Limits(seconds=5)")
+    if limits.solutions not in (1, k):
+        rule, hint = "leave the number of answers to the question", f"ask with k={limits.solutions}"
+        raise ProblemError("The limits of a question", rule, f"Limits(solutions={limits.solutions})", hint)
+    if limits.other_features and diversity != "features":
+        rule, hint = "leave the diversity of answers to the question", "ask with diversity='features'"
+        raise ProblemError("The limits of a question", rule, "Limits(other_features=True)", hint)
+    return replace(limits, solutions=1, other_features=False)
+
+
+def _margin(margin: Any) -> float:
+    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < math.inf:
+        raise ProblemError("The margin of score", "be a number of at least 0", repr(margin), f"leave it out for {SCORE_MARGIN}")
+    return float(margin)
+
+

@@ -1,0 +1,52 @@
+"""Explanations that earlier versions wrote, as this one writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from likely.problem import SCORE_MARGIN
+
+
+def upgraded(data: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+    """The plain data of an explanation in a version; data of a later or unknown version as they are.
+
+    Args:
+        data: What `Explanation.to_dict` of this or an earlier version made.
+        version: The version to bring it to.
+    """
+    while isinstance(data.get("version"), int) and data["version"] < version and data["version"] in _STEPS:
+        data = _STEPS[data["version"]](data)
+    return data
+
+
+def _renamed(data: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in data.items()}
+
+
+def _from_version_1(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 1 had the parts of the question in the query, how many answers in its limits, and other names of numbers.
+
+    Rules of the question alone were written into the schema only; the margin that was asked for was the usual one, unless
+    that of the explanation (which may have been raised) is less.
+    """
+    explanation = _renamed(data, {"boxes": "nodes"})
+    query = dict(explanation["query"])
+    limits = _renamed(query.pop("limits"), {"boxes": "nodes", "within": "pool_gap"})
+    query["question"] = {
+        "target": query.pop("target"),
+        "k": limits.pop("solutions"),
+        "diversity": "features" if limits.pop("other_features") else "values",
+        "plausibility": query.pop("plausibility"),
+        "weight": query.pop("weight"),
+        "constraints": [],
+        "locked": [],
+        "limits": limits,
+        "margin": min(explanation["margin"], SCORE_MARGIN),
+    }
+    bounds = _renamed(explanation["bounds"], {"found": "upper", "proven": "lower"})
+    return {**explanation, "version": 2, "query": query, "bounds": bounds}
+
+
+#: version -> how its data become those of the next version
+_STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {1: _from_version_1}
