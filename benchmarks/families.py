@@ -144,8 +144,8 @@ def asked(fold: Fold, model: Model, variant: str, options: argparse.Namespace) -
     for i in range(len(rows)):
         clock = time.perf_counter()
         other = CLASSES[1 - CLASSES.index(decided[i])]
-        limits = Limits(seconds=options.limit_seconds, other_features=True)
-        found.append(explainer.explain(rows.iloc[i], other, plausibility=VARIANTS[variant], limits=limits))
+        limits = Limits(seconds=options.limit_seconds)
+        found.append(explainer.explain(rows.iloc[i], target=other, plausibility=VARIANTS[variant], limits=limits))
         seconds.append(time.perf_counter() - clock)
     checked = verify_all(found, model.model, fold.circuit, classes=model.classes)
     medians = {label: fold.median(label) for label in CLASSES} if variant == "median" else {}

@@ -26,7 +26,7 @@ ARROWS = {
     "problem": {"errors", "schema", "predictor", "circuit"},
     "search": {"errors", "schema", "predictor", "circuit", "problem", "_core"},
     "mio": {"errors", "schema", "predictor", "circuit", "problem"},
-    "explain": {"errors", "schema", "_display", "predictor", "circuit", "problem", "search", "mio"},
+    "explain": {"errors", "schema", "_display", "_jobs", "predictor", "circuit", "problem", "search", "mio"},
     "bench": {"errors", "schema", "_display", "predictor", "circuit", "problem", "explain"},
     "cli": {"errors", "schema", "_display", "circuit", "datasets", "problem", "search", "explain", "show", "bench"},
     "__main__": {"cli"},

@@ -23,7 +23,7 @@ def answers(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The answers of the first refused rows."""
     path = tmp_path_factory.mktemp("answers") / "answers.jsonl"
     words = ["batch", str(files / "explainer"), str(files / "loans.csv"), "--model", str(files / "model.joblib")]
-    assert main([*words, "--decided", "no", "--rows", ":60", "--threads", "1", "-o", str(path)]) == 0
+    assert main([*words, "--decided", "no", "--rows", ":60", "--jobs", "1", "-o", str(path)]) == 0
     return path
 
 
@@ -81,7 +81,7 @@ def test_tables_pages_and_rows_that_cannot_be_explained(
     words = ["batch", asked[0], str(tmp_path / "t.csv"), *asked[1:], "-k", "2", "-o", out["a.jsonl"]]
     assert main([*words, "--csv", out["a.csv"], "--report", out["a.html"]]) == 0
     said = capsys.readouterr().out
-    assert "3 rows explained, 1 without: row 2: A row to explain without a target must have a value of feature 'income'" in said
+    assert "3 rows explained, 1 refused: row 2: A row to explain without a target must have a value of feature 'income'" in said
     table = pd.read_csv(out["a.csv"])
     assert list(table["row"]) == [0, 0, 1, 1, 2, 3, 3]
     assert list(table["status"]) == ["optimal"] * 4 + ["refused"] + ["optimal"] * 2

@@ -72,9 +72,9 @@ def test_a_model_that_is_no_pickle_is_found_again(tmp_path: Path, capsys: pytest
 def test_explain_a_row_of_the_data(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *asked, "--row", str(refused_row()), "-k", "2", "--lock", "age"]) == Code.ANSWER
     said = capsys.readouterr().out
-    assert said.startswith("'no' → 'yes'\nThe best 2 answers, proved")
+    assert said.startswith("The model says 'no'. What would make it say 'yes'?\nThese are the 2 best answers.\nProved: ")
     assert "the model would decide 'yes' instead of 'no'." in said
-    assert "nodes searched in" in said
+    assert "nodes were searched in" in said
 
 
 def test_explain_says_what_python_says(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,7 +98,7 @@ def test_explain_says_what_python_says(asked: list[str], capsys: pytest.CaptureF
     found = said_json(capsys)
     assert found.pop("why_not") is None
     wanted = explainer.explain(
-        examples.table_of()[0].iloc[row], "yes", plausibility=likely.Quantile(0.3, of="all"), weight=0.1,
+        examples.table_of()[0].iloc[row], target="yes", plausibility=likely.Quantile(0.3, of="all"), weight=0.1,
         constraints=[likely.MaxChanges(2)], locked=["debt"],
     )  # fmt: skip
     assert likely.Explanation.from_dict(found) == wanted
@@ -121,7 +121,7 @@ def test_a_row_in_a_file_and_on_the_input(
     text = row.to_json()
     (tmp_path / "row.json").write_text(text)
     assert main(["explain", *asked, "--row", str(tmp_path / "row.json")]) == 0
-    assert "'no' → 'yes'" in capsys.readouterr().out
+    assert "The model says 'no'." in capsys.readouterr().out
     assert main(["explain", *asked, "--json", str(tmp_path / "row.json")]) == 0
     by_file = said_json(capsys)
     values = list(json.loads(text).values())  # in the order of the features
@@ -137,8 +137,8 @@ def test_no_counterfactual_and_why(asked: list[str], tmp_path: Path, capsys: pyt
     command = ["explain", *asked, "--row", str(refused_row()), *locks, "--report", str(page)]
     assert main(command) == Code.NONE_EXISTS
     said = capsys.readouterr().out
-    assert "No answer exists (proved)." in said
-    assert "because of these demands together:" in said
+    assert "There is no answer." in said
+    assert "These demands cannot be met together:" in said
     assert "may not change" in page.read_text()
     assert main([*command, "--json"]) == Code.NONE_EXISTS
     assert said_json(capsys)["why_not"]
@@ -152,7 +152,7 @@ def test_not_decided(asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: 
 
     monkeypatch.setattr(likely.Explainer, "explain", nothing)
     assert main(["explain", *asked, "--row", "0"]) == Code.UNDECIDED
-    assert "Nothing found before the limit" in capsys.readouterr().out
+    assert "No answer yet: the search stopped early." in capsys.readouterr().out
 
 
 def test_ctrl_c(asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,7 +226,7 @@ def one_sentence(words: list[str], sentence: str, capsys: pytest.CaptureFixture[
         (["--row", "0", "-o", "no/such/folder.json"], "A file to write must be in a folder that exists; got no/such"),
         (["--row", "0", "--report", "no/such/folder.html"], "A report must be written into a folder that exists; got no/such"),
         (["--row", "0", "--encoder", "nowhere.joblib"], "An encoder file must exist; got nowhere.joblib"),
-        (["--row", "0", "-k", "0"], "Limits must be positive"),
+        (["--row", "0", "-k", "0"], "k, the number of answers, must be a whole number of at least 1; got 0"),
     ],
 )
 def test_errors_of_explain(asked: list[str], options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,7 +296,7 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.chdir(tmp_path)
     assert main(["demo", "--nodes", "30", "--save", "demo"]) == 0
     said = capsys.readouterr().out
-    assert "proved: any other row with a lower cost than" in said
+    assert "Proved: every other answer costs at least" in said
     assert "0 fail" in said
     assert "likely-demo.html" in said
     assert "the model would decide" in (tmp_path / "likely-demo.html").read_text()

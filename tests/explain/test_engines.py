@@ -12,7 +12,7 @@ from likely.problem import Limits, Progress
 from tests.explain.examples import circuit_of, explainer_of, model_of, rejected, schema_of, table_of
 
 #: Bounds and answers are judged, proved or not: no need to wait for every proof.
-SHORT = Limits(seconds=4, other_features=True)
+SHORT = Limits(seconds=4)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_several_answers_and_rules_of_this_question(mio: likely.Explainer) -> No
 
 def test_many_rows_one_after_the_other(mio: likely.Explainer) -> None:
     rows = rejected(3)
-    found = mio.explain_many(rows, plausibility=None, threads=2)
+    found = mio.set_params(n_jobs=2).explain_many(rows, plausibility=None)
     for own, wanted in zip(found, explainer_of().explain_many(rows, plausibility=None), strict=True):
         agrees(own, wanted)
 

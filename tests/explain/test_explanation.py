@@ -36,12 +36,12 @@ variants = st.one_of(
 @settings(max_examples=15)
 @given(
     st.integers(0, 100), variants, st.integers(1, 4), st.sets(st.sampled_from(["age", "income", "debt", "months", "housing"])),
-    st.booleans(),
+    st.sampled_from(["features", "values"]),
 )  # fmt: skip
-def test_every_answer_holds_and_comes_back(i: int, variant: Any, k: int, locked: set[str], other: bool) -> None:
+def test_every_answer_holds_and_comes_back(i: int, variant: Any, k: int, locked: set[str], diversity: Any) -> None:
     row = rejected().iloc[i]
-    limits = Limits(other_features=other, nodes=20_000, seconds=20)
-    answer = explainer_of().explain(row, k=k, plausibility=variant, locked=sorted(locked), limits=limits)
+    question = likely.Question(k=k, diversity=diversity, plausibility=variant, limits=Limits(nodes=20_000, seconds=20))
+    answer = explainer_of().explain(row, question, locked=sorted(locked))
     assert len(answer) <= k
     frame = answer.to_frame()
     assert (frame.dtypes == rejected().dtypes).all()
@@ -75,7 +75,7 @@ def test_variants_come_back(variant: Any) -> None:
         (lambda: likely.Quantile(True), "A quantile must be a share between 0 and 1; got True"),
         (lambda: likely.Quantile(0.5, of="some"), "The rows to compare with must be of='class' or of='all'; got 'some'"),
         (lambda: likely.Quantile(0.5, given="age"), "What likelihood is given must be 'class' or 'immutable'; got 'age'"),
-        (lambda: likely.Threshold(math.nan), "A least log-likelihood must be a number; got nan"),
+        (lambda: likely.Threshold(math.nan), "A threshold must be a log-likelihood; got nan"),
         (lambda: likely.Weight(-1), "The weight of likelihood must be a number of at least 0; got -1"),
         (
             lambda: explainer_of().explain(rejected().iloc[0], plausibility=0.5),
@@ -137,11 +137,14 @@ def test_the_sentence() -> None:
 def test_the_table() -> None:
     answer = explainer_of().explain(rejected().iloc[0], k=2)
     lines = str(answer).splitlines()
-    assert lines[0] == "'no' → 'yes'"
-    assert lines[1].startswith("The best 2 answers, proved: any other row with a lower cost than ")
-    assert lines[3].split() == ["now", "answer", "1", "answer", "2"]
+    assert lines[0] == "The model says 'no'. What would make it say 'yes'?"
+    assert lines[1] == "These are the 2 best answers."
+    bound = f"{answer.bounds.lower:.4g}"
+    same = "changes the same features as one of these, and perhaps more"
+    assert lines[2] == f"Proved: every other answer costs at least {bound}, or {same}."
+    assert lines[4].split() == ["now", "answer", "1", "answer", "2"]
     assert lines[-1] == answer.best.sentence
-    shown = {line.split()[0] for line in lines[5 : 5 + len({name for own in answer.counterfactuals for name in own.changes})]}
+    shown = {line.split()[0] for line in lines[6 : 6 + len({name for own in answer.counterfactuals for name in own.changes})]}
     assert shown == {name for own in answer.counterfactuals for name in own.changes}
     assert len(answer.measures()) == 2
     assert answer.measures()["cost"].tolist() == [own.cost for own in answer.counterfactuals]
@@ -149,14 +152,15 @@ def test_the_table() -> None:
 
 def test_the_claim_is_what_was_proved() -> None:
     row = rejected().iloc[0]
-    assert "The best answer, proved: no other row has a lower cost than " in str(explainer_of().explain(row))
-    best = str(explainer_of().explain(row, k=2, limits=Limits()))
-    assert "The best 2 answers, proved: no other row has a lower cost than " in best
+    assert "This is the best answer.\nProved: no other answer costs less than " in str(explainer_of().explain(row))
+    best = str(explainer_of().explain(row, k=2, diversity="values"))
+    assert "These are the 2 best answers.\nProved: no other answer costs less than " in best
     changing = explainer_of().explain(row, plausibility=None, constraints=[likely.MaxChanges(1)]).best.changes
     locked = [name for name in schema_of().names if name not in changing]
     every = explainer_of().explain(row, k=9, plausibility=None, locked=locked)
     assert len(every) == 1
-    assert str(every).splitlines()[1] == "The only answer, proved: any other changes all that it changes."
+    only = ["This is the only way.", "Proved: every other answer changes the same features as this one, and perhaps more."]
+    assert str(every).splitlines()[1:3] == only
 
 
 def test_numbers_that_are_close_are_told_apart() -> None:
@@ -186,9 +190,9 @@ def test_json_that_is_none() -> None:
     data = json.loads(text)
     with pytest.raises(ExplainerError, match=r"An explanation's text must be JSON"):
         likely.Explanation.from_json("{")
-    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 1; got 2"):
-        likely.Explanation.from_dict({**data, "version": 2})
-    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 1; got list"):
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 2 or less; got 3"):
+        likely.Explanation.from_dict({**data, "version": 3})
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 2 or less; got list"):
         likely.Explanation.from_json("[]")
     with pytest.raises(ExplainerError, match=r"An explanation's data must have all its parts and no others; got .*surprise"):
         likely.Explanation.from_dict({**data, "surprise": 1})
@@ -223,12 +227,14 @@ def test_tampering_is_found() -> None:
     assert failing(changed(answer, probability_after=0.9)) == {"its probability is the model's"}
     assert "the model decides 'no'" in failing(changed(answer, label="no"))
     assert "that is what was asked for" in failing(changed(answer, label="no"))
-    assert "the model decides 'yes'" in failing(changed(answer, values=answer.query.values))
-    wrong = tuple(not value if isinstance(value, bool) else value for value in best.values)
-    assert "every rule is kept" in failing(changed(answer, values=wrong))
-    off_step = tuple(value + 0.001 if isinstance(value, float) else value for value in best.values)
-    assert "the values are those of the features" in failing(changed(answer, values=off_step))
-    assert "the last answer's objective is the bound found" in failing(replace(answer, bounds=Bounds(99.0, 98.0)))
+    assert "the model decides 'yes'" in failing(changed(answer, numbers=answer.query.factual))
+    at = {name: schema_of().index(name) for name in ("telephone", "income")}
+    wrong, off_step = best.numbers.copy(), best.numbers.copy()
+    wrong[at["telephone"]] = 1 - wrong[at["telephone"]]
+    assert "every rule is kept" in failing(changed(answer, numbers=wrong))
+    off_step[at["income"]] += 0.001
+    assert "the values are those of the features" in failing(changed(answer, numbers=off_step))
+    assert "the upper bound is the last answer's objective" in failing(replace(answer, bounds=Bounds(99.0, 98.0)))
     assert "the bounds are as close as was asked for" in failing(replace(answer, bounds=Bounds(answer.bounds.upper, 0.0)))
     assert "the best answer comes first" in failing(replace(answer, counterfactuals=answer.counterfactuals[::-1]))
     assert "the answers differ" in failing(replace(answer, counterfactuals=(best, best)))
@@ -252,4 +258,4 @@ def test_what_is_not_checked_is_said() -> None:
         "nothing better exists",
         "it is as likely as claimed",
     }
-    assert "not checked: nothing better exists (the engine's proof)" in str(found)
+    assert "not checked: nothing better exists (that is the engine's proof)" in str(found)

@@ -36,7 +36,7 @@ def test_json_of_a_front_that_ends(front: Front) -> None:
     assert none._repr_html_() == none.beyond._repr_html_()
     ends = replace(front, beyond=none.beyond)
     assert Front.from_json(ends.to_json()) == ends
-    assert str(ends).endswith("no row goes further (proved)")
+    assert str(ends).endswith("There is no answer.")
 
 
 def test_every_point_can_be_checked_later(front: Front) -> None:
@@ -51,11 +51,11 @@ def test_html_says_what_the_table_says(front: Front) -> None:
     for point in front.points:
         for text in (f"{point.best.cost:.4g}", f"{point.best.percentile:.0f}%", *point.best.changes):
             assert f"{text}" in page
-    assert "all demands were met" in page
-    assert str(front).endswith("all demands were met")
+    assert "No answer was asked to be likelier." in page
+    assert str(front).endswith("No answer was asked to be likelier.")
     early = replace(front, beyond=replace(front.points[0], status="unknown", counterfactuals=()))
-    assert "what lies further was not decided in time" in early._repr_html_()
-    assert Front("changes", (), None)._repr_html_() == "<div><p>no answer</p></div>"
+    assert "What lies beyond was not decided in time." in early._repr_html_()
+    assert Front("changes", (), None)._repr_html_() == "<div><p>No answer can change fewer features.</p></div>"
 
 
 def test_what_is_no_front(front: Front) -> None:
@@ -68,7 +68,7 @@ def test_what_is_no_front(front: Front) -> None:
         ({**data, "points": 3}, "A front's data must have by, a list of points, and beyond; got version, by, points, beyond"),
         ({**data, "by": "age"}, "A front must be by 'likelihood' or 'changes'; got 'age'. Hint: correct the file"),
         ({**data, "points": [point]}, "The points of a front must have an answer each; got one without. Hint: correct the file"),
-        ({**data, "beyond": {}}, "An explanation's data must have version 1; got None"),
+        ({**data, "beyond": {}}, "An explanation's data must have version 2 or less; got None"),
     ]:
         with pytest.raises(ExplainerError, match=message):
             Front.from_json(json.dumps(wrong))

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import likely
 from likely.errors import LikelyWarning, PredictorError
 from likely.explain import batch
-from likely.explain.dtype_rounding import held_rows
+from likely.explain.dtype_rounding import rounded_rows
 from likely.explain.merging import merged
 from likely.explain.params import Params
 from likely.predictor import LinearModel, Link, ModelInputs, Reader, register, registry
 from likely.problem import Bounds, Limits, Result, Solution, Statistics
 from likely.problem.result import Status
-from tests.explain.examples import explainer_of, rejected
+from tests.explain.examples import explainer_of, rejected, table_of
 
 
 class Stubborn:
@@ -63,8 +64,10 @@ def test_the_margin_is_raised_until_the_model_agrees() -> None:
     answer = stubborn(5.005).explain({"x": 1.0}, plausibility=None)
     assert answer.status == "optimal"
     assert answer.margin == pytest.approx(0.01)
-    claim = str(answer).splitlines()[1]
-    assert claim.startswith("The best answer (by a score of 0.01), proved: no other row has a lower cost than ")
+    claim = str(answer).splitlines()[1:4]
+    assert claim[0] == "This is the best answer."
+    assert claim[1].startswith("Proved: no other answer costs less than ")
+    assert claim[2].startswith("Only rows that the model decides clearly count, by a score of 0.01: ")
     assert 5.005 < answer.best.row["x"] <= 5.011
     assert stubborn(5.005).explain_many(pd.DataFrame({"x": [1.0, 2.0]}), plausibility=None)[0] == answer
 
@@ -72,14 +75,14 @@ def test_the_margin_is_raised_until_the_model_agrees() -> None:
 def test_a_model_that_never_agrees_is_disputed() -> None:
     answer = stubborn(9.0).explain({"x": 1.0}, plausibility=None)
     assert (answer.status, len(answer)) == ("disputed", 0)
-    assert "its own predict does not" in str(answer)
+    assert "No answer holds: the model itself rejects the rows that were found." in str(answer)
     assert likely.Explanation.from_json(answer.to_json()) == answer
 
 
 def test_answers_that_the_model_accepts_are_kept() -> None:
     """Of several answers, the model rejects the cheapest ones at every margin."""
     table = pd.DataFrame({"x": [*range(11), *range(11)], "z": [0] * 11 + [1] * 11})
-    answer = stubborn(5, table).explain({"x": 1, "z": 0}, k=8, plausibility=None, limits=Limits())
+    answer = stubborn(5, table).explain({"x": 1, "z": 0}, k=8, plausibility=None, diversity="values")
     assert answer.status == "feasible"
     assert [own.row.to_dict() for own in answer.counterfactuals] == [{"x": x, "z": 1} for x in (6, 7, 8)]
     assert answer.bounds.upper == answer.counterfactuals[-1].objective
@@ -144,17 +147,17 @@ def test_rows_as_singles_hold_them() -> None:
         (likely.Continuous("a", 0, 1, dtype="float32"), likely.Continuous("b", 0, 1), likely.Integer("c", 0, 9))
     )
     third = 1 / 3
-    rows = held_rows(schema, np.array([third, third, 4.0]))
+    rows = rounded_rows(schema, np.array([third, third, 4.0]))
     assert (rows[:, 1:] == [third, 4.0]).all()
     assert (rows[:, 0] == rows[:, 0].astype(np.float32)).all()
     assert rows[:, 0].min() < third < rows[:, 0].max()
     assert np.diff(np.sort(rows[:, 0].astype(np.float32))) == np.spacing(np.float32(third))
     for number in np.random.default_rng(0).uniform(0, 1, 200):  # the nearest single is above half of them, below the others
-        singles = held_rows(schema, np.array([number, third, 4.0]))[:, 0]
+        singles = rounded_rows(schema, np.array([number, third, 4.0]))[:, 0]
         assert singles.min() < number < singles.max()
-    assert (held_rows(schema, np.array([0.5, third, 4.0])) == [[0.5, third, 4.0]]).all()
+    assert (rounded_rows(schema, np.array([0.5, third, 4.0])) == [[0.5, third, 4.0]]).all()
     many_singles = likely.Schema(tuple(likely.Continuous(f"x{j}", 0, 1, dtype="float32") for j in range(9)))
-    assert len(held_rows(many_singles, np.full(9, third))) == 64
+    assert len(rounded_rows(many_singles, np.full(9, third))) == 64
 
 
 # -- Ctrl-C -------------------------------------------------------------------------------------------------------------
@@ -175,8 +178,8 @@ def test_ctrl_c_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(batch, "drafted", slow)
     rows = rejected(8)
-    with pytest.warns(LikelyWarning, match=r"Explaining was interrupted; \d of 8 rows were finished"):
-        found = explainer_of().explain_many(rows, threads=1)
+    with pytest.warns(LikelyWarning, match=r"Explaining was interrupted: \d of 8 rows are finished"):
+        found = clone(explainer_of()).set_params(n_jobs=1).fit(*table_of()).explain_many(rows)
     assert len(found) == 8
     assert [own.status for own in found[:3]] == ["optimal"] * 3
     assert found[-1].status == "unknown"

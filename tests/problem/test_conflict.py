@@ -76,8 +76,9 @@ def test_in_words() -> None:
     conflict = why(loan(likely.Immutable("n"), likely.Range("m", upper=2), likely.Immutable("c")), solve)
     assert [reason.demand for reason in conflict.reasons] == ["'n' may not change", "'m' must be at most 2"]
     lines = str(conflict).splitlines()
-    assert lines[0].startswith("without \"'n' may not change\" there is an answer at cost ")
-    assert len(lines) == 2
+    assert lines[0] == "These demands cannot be met together:"
+    assert lines[1].startswith("- 'n' may not change: without this, there is an answer at cost ")
+    assert len(lines) == 3
 
 
 def test_a_threshold_says_what_can_be_reached() -> None:
@@ -86,13 +87,14 @@ def test_a_threshold_says_what_can_be_reached() -> None:
     most = likeliest(problem, solve)
     assert reason.constraint is None
     assert reason.reachable == most
-    assert str(reason) == f"a log-likelihood of at least -1.00 is asked for: at most {most:.2f} can be reached"
+    assert str(reason).startswith("an answer must be likely enough (a log-likelihood of at least -1.00): without this, there is ")
+    assert str(reason).endswith(f"; with all the other demands, {most:.2f} can be reached")
 
 
 def test_a_goal_beyond_every_row_needs_no_demand() -> None:
     form = LinearModel(Link("logistic"), ("no", "yes"), (Column(0, 1.0),), np.array([[1.0]]), np.array([-100.0]))
     problem = Problem(likely.Schema((likely.Integer("n", 0, 6),)), np.array([1.0]), form, to_class(form, "yes"))
-    assert str(why(problem, solve)) == "no row of the features' domains reaches the goal"
+    assert str(why(problem, solve)) == "Whatever the rules, the model decides no row within the features' bounds as wanted."
 
 
 def test_a_problem_with_an_answer_is_refused() -> None:

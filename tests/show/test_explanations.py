@@ -28,7 +28,7 @@ def answer() -> likely.Explanation:
 
 @pytest.fixture(scope="module")
 def several() -> list[likely.Explanation]:
-    return examples.explainer_of().explain_many(examples.rejected(8), threads=1)
+    return examples.explainer_of().explain_many(examples.rejected(8))
 
 
 def texts_of(figure: Any) -> str:
@@ -56,7 +56,7 @@ def test_changes_are_those_of_the_answers(answer: likely.Explanation) -> None:
 def test_a_place_needs_an_order_and_a_number() -> None:
     explainer = examples.explainer_of()
     row = {**examples.rejected().iloc[0], "income": None}
-    found = explainer.explain(row, "yes")
+    found = explainer.explain(row, target="yes")
     track = next(track for track in changes_of(found) if track.feature == "income")
     assert track.before == "unknown"
     assert track.place is None
@@ -158,7 +158,7 @@ def test_report_of_one(answer: likely.Explanation, tmp_path: Path) -> None:
     for rule in answer.query.schema.constraints:
         assert str(rule) in page.said
     assert all(check.claim in page.said for check in checked.checks)
-    assert "proved: any other row with a lower cost than" in page.said
+    assert "Proved: every other answer costs at least" in page.said
     assert answer.evidence.model in page.said
 
 
@@ -168,7 +168,7 @@ def test_report_where_nothing_exists(tmp_path: Path) -> None:
     found = explainer.explain(row, locked=locked)
     report(found, tmp_path / "page.html", reason=explainer.why_not(row, locked=locked))
     page = page_of(tmp_path / "page.html")
-    assert "No row exists that keeps every demand" in page.said
+    assert "Nothing that is allowed would make the model say yes." in page.said
     assert "Why not" in page.said
 
 

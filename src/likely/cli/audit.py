@@ -29,9 +29,10 @@ def run(options: argparse.Namespace) -> int:
     entries = [entry for entry in read_entries(options.answers) if entry.explanation is not None]
     if not entries:
         raise ExplainerError("An audit", "have rows", f"none in {options.answers}", "run likely batch first")
-    found = audit([own for entry in entries if (own := entry.explanation) is not None], _groups(options, entries))
-    print(json.dumps(found.to_dict(), ensure_ascii=False) if options.json else found)
-    return Code.ANSWER if found.keeping == found.answers else Code.FAILED
+    explanations = [explanation for entry in entries if (explanation := entry.explanation) is not None]
+    counted = audit(explanations, _groups(options, entries))
+    print(json.dumps(counted.to_dict(), ensure_ascii=False) if options.json else counted)
+    return Code.ANSWER if counted.keeping == counted.answers else Code.FAILED
 
 
 def _groups(options: argparse.Namespace, entries: Sequence[Entry]) -> list[Any] | None:

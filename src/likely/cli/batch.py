@@ -20,7 +20,7 @@ from likely.cli.codes import Code
 from likely.cli.folder import add_model, open_explainer, rows_of, source_of
 from likely.cli.store import Entry, append, finished_rows, read_entries
 from likely.errors import LikelyError, LikelyWarning, ProblemError
-from likely.explain import Explainer, audit
+from likely.explain import Explainer, Question, audit
 from likely.show import report
 
 #: So many rows are searched before they are written.
@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--report", metavar="FILE.html", help="a page for people too")
     parser.add_argument("--decided", metavar="CLASS", help="only rows that the model decides so")
     parser.add_argument("--rows", metavar="FROM:TO", default=":", help="only these rows of the file; the first is 0")
-    parser.add_argument("--threads", metavar="N", type=int, default=0, help="0 for all cores")
+    parser.add_argument("--jobs", metavar="N", type=int, help="on so many threads; one per core, if left out")
     add_model(parser, when="; those that are no pickles are found again")
     question.add(parser)
     parser.add_argument("--json", action="store_true", help="print the summary for machines")
@@ -49,10 +49,10 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Explain what is not yet in the file, then say what is in it."""
     explainer = open_explainer(options)
-    asked = question.asked(options, explainer)
+    asked = question.question_of(options, explainer)
     table = rows_of(options, explainer.schema_)
     chosen = _chosen(options, explainer, table)
-    identity = _question(options, table)
+    identity = _identity(options, asked, table)
     done = finished_rows(options.output, identity)
     wanted = [number for number in chosen if number not in done]
     ended = _work(options, explainer, asked, table, wanted)
@@ -65,27 +65,26 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace, entries: Sequence[Entry], more: dict[str, Any]) -> None:
     """Write the table and the page, if they are asked for, and print what the answers say together."""
-    found = {entry.row: entry.explanation for entry in entries if entry.explanation is not None}
+    explained = {entry.row: entry.explanation for entry in entries if entry.explanation is not None}
     if options.csv:
         as_table(entries).to_csv(options.csv, index=False)
     if options.report:
-        report(found.values(), options.report, names=list(found))
-    counted = audit(found.values())
+        report(explained.values(), options.report, names=list(explained))
+    counted = audit(explained.values())
     if options.json:
         print(json.dumps({"rows": len(entries), **more, "audit": counted.to_dict()}, ensure_ascii=False))
     else:
-        left = f", {len(entries) - len(found):,} without: {_notes(entries)}" if len(entries) > len(found) else ""
-        print(f"{options.output}: {len(found):,} rows explained{left}\n\n{counted}")
+        left = f", {len(entries) - len(explained):,} refused: {_notes(entries)}" if len(entries) > len(explained) else ""
+        print(f"{options.output}: {len(explained):,} rows explained{left}\n\n{counted}")
 
 
-def _question(options: argparse.Namespace, table: pd.DataFrame) -> dict[str, Any]:
+def _identity(options: argparse.Namespace, asked: Question, table: pd.DataFrame) -> dict[str, Any]:
     """What the answers of a file depend on."""
     folder = [(Path(options.explainer) / name).read_bytes() for name in ("explainer.json", "schema.json", "circuit.json")]
     cells = pd.util.hash_pandas_object(table.astype(str), index=False).to_numpy().tobytes()
-    names = ("target", "k", "lock", "max_changes", "plausibility", "of", "weight", "seconds")
     data = options.data or source_of(options.explainer).get("data", "")
     return {
-        **{name: getattr(options, name) for name in names},
+        **asked.to_dict(),
         "data": Path(data).name,
         "explainer": hashlib.sha256(b"".join(folder)).hexdigest()[:16],
         "cells": hashlib.sha256(cells).hexdigest()[:16],
@@ -113,27 +112,25 @@ def _decided(explainer: Explainer, table: pd.DataFrame) -> list[Any]:
     """What the model decides for each row; None for one that is not complete."""
     rows = explainer.schema_.encode(table)
     known = np.flatnonzero(~np.isnan(rows).any(axis=1))
-    found: list[Any] = [None] * len(rows)
+    labels: list[Any] = [None] * len(rows)
     for number, label in zip(known, explainer.form_.predict(rows[known]).tolist(), strict=True):
-        found[number] = label
-    return found
+        labels[number] = label
+    return labels
 
 
 # -- working -----------------------------------------------------------------------------------------------------------
 
 
-def _work(
-    options: argparse.Namespace, explainer: Explainer, asked: dict[str, Any], table: pd.DataFrame, wanted: Sequence[int]
-) -> bool:
+def _work(options: argparse.Namespace, explainer: Explainer, asked: Question, table: pd.DataFrame, wanted: Sequence[int]) -> bool:
     """Explain rows and write them, chunk by chunk; whether somebody ended it."""
-    explainer.set_params(progress=False)
+    explainer.set_params(progress=False, n_jobs=options.jobs)
     with progress_bar(not options.json and sys.stderr.isatty(), "Explaining") as move, warnings.catch_warnings():
         warnings.simplefilter("ignore", LikelyWarning)  # that it was interrupted is said once, at the end
         for start in range(0, len(wanted), CHUNK):
             numbers = wanted[start : start + CHUNK]
             try:
-                entries = list(_entries(explainer, table, numbers, asked, options.threads))
-                finished = [own for own in entries if own.explanation is None or not own.explanation.interrupted]
+                entries = list(_entries(explainer, table, numbers, asked))
+                finished = [entry for entry in entries if entry.explanation is None or not entry.explanation.interrupted]
                 append(options.output, finished)
             except KeyboardInterrupt:
                 return True
@@ -143,20 +140,18 @@ def _work(
     return False
 
 
-def _entries(
-    explainer: Explainer, table: pd.DataFrame, numbers: Sequence[int], asked: dict[str, Any], threads: int
-) -> Iterator[Entry]:
+def _entries(explainer: Explainer, table: pd.DataFrame, numbers: Sequence[int], asked: Question) -> Iterator[Entry]:
     """The explanations of some rows; row by row, if one of them cannot be explained."""
     try:
-        found = explainer.explain_many(table.iloc[list(numbers)], **asked, threads=threads)
+        explanations = explainer.explain_many(table.iloc[list(numbers)], asked)
     except LikelyError as error:
         if len(numbers) == 1:
             yield Entry(numbers[0], None, str(error))
             return
         for number in numbers:
-            yield from _entries(explainer, table, [number], asked, threads)
+            yield from _entries(explainer, table, [number], asked)
     else:
-        yield from (Entry(number, own) for number, own in zip(numbers, found, strict=True))
+        yield from map(Entry, numbers, explanations)
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------
@@ -170,17 +165,17 @@ def as_table(entries: Sequence[Entry]) -> pd.DataFrame:
     """A line per answer (and one per row that has none): the row's number, how strong the claim is, numbers, the new values."""
     lines: list[dict[str, Any]] = []
     for entry in entries:
-        found = entry.explanation
-        if found is None:
+        explanation = entry.explanation
+        if explanation is None:
             lines.append({"row": entry.row, "status": "refused", "sentence": entry.note})
             continue
-        whole = {"row": entry.row, "status": found.status, "proven": found.bounds.lower}
-        if not found:
+        whole = {"row": entry.row, "status": explanation.status, "lower_bound": explanation.bounds.lower}
+        if not explanation:
             lines.append(whole)
-        for i, answer in enumerate(found.counterfactuals):
+        for i, answer in enumerate(explanation.counterfactuals):
             numbers = {name: getattr(answer, name) for name in _NUMBERS}
-            cells = {f"new {name}": value for name, value in zip(found.query.schema.names, answer.values, strict=True)}
-            decided = {"answer": i + 1, "from": _class(found.query.label), "to": _class(answer.label)}
+            cells = {f"new {name}": value for name, value in zip(explanation.query.schema.names, answer.values, strict=True)}
+            decided = {"answer": i + 1, "from": _class(explanation.query.label), "to": _class(answer.label)}
             lines.append({**whole, **decided, **numbers, "sentence": answer.sentence, **cells})
     return pd.DataFrame(lines)
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from likely._display.progress import progress_bar
+from likely._display.tables import aligned, ruled
 from likely.bench import Measurement, Pool, Trial, measure
 from likely.cli import demo
 from likely.cli.codes import Code
@@ -68,32 +69,37 @@ def run(options: argparse.Namespace) -> int:
     variants = {word: _variant(word) for word in options.plausibility or VARIANTS}
     engines = [chosen(name, ENGINES, "--engine", "an engine") for name in dict.fromkeys(options.engine or ())]
     limits = Limits(seconds=options.seconds)
-    setting = _own(options) if options.explainer else _embedded(options)
+    setting = _of_user(options) if options.explainer else _embedded(options)
     trials = _trials(options, setting, engines or [setting.explainer.engine], variants, limits)
-    found = [
-        Measurement.of(trial, word, [own for own in of if own is not trial], None if trial is of[0] else of[0])
-        for word, of in trials.items()
-        for trial in of
-        if len(trial)
-    ]
-    ended = any(trial.interrupted for of in trials.values() for trial in of)
+    measurements = [measurement for word, rivals in trials.items() for measurement in _measurements(word, rivals)]
+    ended = any(trial.interrupted for rivals in trials.values() for trial in rivals)
     if options.json:
-        print(json.dumps(_plain(setting, options, found, ended), ensure_ascii=False))
-    elif found:
-        print(f"{setting.title}; at most {options.seconds:g} s per row\n\n{as_text(found)}")
+        print(json.dumps(_plain(setting, options, measurements, ended), ensure_ascii=False))
+    elif measurements:
+        print(f"{setting.title}; at most {options.seconds:g} s per row\n\n{as_text(measurements)}")
     if ended:
         print("likely: interrupted; these are the rows that were finished", file=sys.stderr)
         return Code.INTERRUPTED
-    return Code.FAILED if any(own.refuted for own in found) else Code.ANSWER
+    return Code.FAILED if any(measurement.refuted for measurement in measurements) else Code.ANSWER
+
+
+def _measurements(word: str, rivals: Sequence[Trial]) -> list[Measurement]:
+    """The trials of all engines under one plausibility in numbers; times are compared with those of the first."""
+    made = []
+    for i, trial in enumerate(rivals):
+        if len(trial):
+            others = [rival for rival in rivals if rival is not trial]
+            made.append(Measurement.of(trial, word, others, rivals[0] if i else None))
+    return made
 
 
 def _variant(word: str) -> Variant | None:
     return Weight(WEIGHT) if word == "optimize" else plausibility_of(word, "class")
 
 
-def _plain(setting: Setting, options: argparse.Namespace, found: Sequence[Measurement], ended: bool) -> dict[str, Any]:
+def _plain(setting: Setting, options: argparse.Namespace, measurements: Sequence[Measurement], ended: bool) -> dict[str, Any]:
     asked = {"data": setting.title, "rows": len(setting.rows), "seconds": options.seconds, "interrupted": ended}
-    return {**asked, "measurements": [own.to_dict() for own in found]}
+    return {**asked, "measurements": [measurement.to_dict() for measurement in measurements]}
 
 
 # -- what is measured --------------------------------------------------------------------------------------------------
@@ -109,7 +115,7 @@ def _embedded(options: argparse.Namespace) -> Setting:
     return _setting(explainer, scene.unseen, scene.X, "German Credit", options.rows)
 
 
-def _own(options: argparse.Namespace) -> Setting:
+def _of_user(options: argparse.Namespace) -> Setting:
     """The user's explainer and rows; the table that it was fitted on, where it is still there, has the nearest rows."""
     explainer = open_explainer(options)
     rows = rows_of(options, explainer.schema_)
@@ -137,7 +143,7 @@ def _trials(
     options: argparse.Namespace, setting: Setting, engines: Sequence[str], variants: dict[str, Variant | None], limits: Limits
 ) -> dict[str, list[Trial]]:
     """The trial of every engine, per plausibility; nothing is begun after Ctrl-C."""
-    found: dict[str, list[Trial]] = {word: [] for word in variants}
+    trials: dict[str, list[Trial]] = {word: [] for word in variants}
     total = len(setting.rows) * len(engines) * len(variants)
     done = 0
     with progress_bar(not options.json and sys.stderr.isatty(), "Measuring") as move:
@@ -151,43 +157,38 @@ def _trials(
                     move(done / total, what)
 
                 trial = measure(setting.explainer, setting.rows, setting.pool, variant, limits, after_each=moved)
-                found[word].append(trial)
+                trials[word].append(trial)
                 if trial.interrupted:
-                    return found
-    return found
+                    return trials
+    return trials
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------
 
 LEGEND = """\
-certified: proved that nothing better exists, or nothing at all. cost, changes, likelier than: means of the answers.
+certified: proved that there is no better answer, or none at all. cost, changes, likelier than: means of the answers.
 nearest row: what the cheapest training row that answers the same question costs, times ours (for how many rows there is one)."""
 
 
-def as_text(found: Sequence[Measurement]) -> str:
+def as_text(measurements: Sequence[Measurement]) -> str:
     """A line per plausibility and engine."""
-    several = len({own.engine for own in found}) > 1
+    several = len({measurement.engine for measurement in measurements}) > 1
     head = ["plausibility", "engine", "rows", "answered", "certified", "median", "slowest"]
-    head += ["cost", "changes", "likelier than", "nearest row", *([f"time / {found[0].engine}"] if several else [])]
-    rows = [head, *(_cells(own, several) for own in found)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    text = ["  ".join(_aligned(cell, width, i) for i, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows]
-    rule = "─" * len(text[0])
-    refuted = sum(own.refuted for own in found)
+    head += ["cost", "changes", "likelier than", "nearest row", *([f"time / {measurements[0].engine}"] if several else [])]
+    lines = aligned([head, *(_cells(measurement, several) for measurement in measurements)], right=range(2, len(head)))
+    refuted = sum(measurement.refuted for measurement in measurements)
     wrong = [f"{refuted:,} answers are worse than another that is known: a proof does not hold."] if refuted else []
-    return "\n".join([text[0].rstrip(), rule, *(line.rstrip() for line in text[1:]), "", LEGEND, *wrong])
+    return "\n".join([*ruled(lines, 0), "", LEGEND, *wrong])
 
 
-def _aligned(cell: str, width: int, column: int) -> str:
-    return cell.ljust(width) if column < 2 else cell.rjust(width)
-
-
-def _cells(own: Measurement, several: bool) -> list[str]:
-    parts = [own.plausibility, own.engine, f"{own.rows:,}", _percent(own.answered, own.rows), _percent(own.certified, own.rows)]
-    parts += [_time(own.median_seconds), _time(own.slowest_seconds), _number(own.cost, ".3g"), _number(own.changes, ".1f")]
-    parts.append("" if own.percentile is None else f"{own.percentile:.0f}%")
-    parts.append("" if own.nearest_over_ours is None else f"{own.nearest_over_ours:.1f}x ({own.nearest:,})")
-    ratio = "" if own.times_as_long is None else f"{own.times_as_long:.3g}x"
+def _cells(measured: Measurement, several: bool) -> list[str]:
+    shares = [_percent(count, measured.rows) for count in (measured.answered, measured.certified)]
+    times = [_time(seconds) for seconds in (measured.median_seconds, measured.slowest_seconds)]
+    means = [_number(measured.cost, ".3g"), _number(measured.changes, ".1f")]
+    likelier = "" if measured.percentile is None else f"{measured.percentile:.0f}%"
+    nearest = "" if measured.nearest_over_ours is None else f"{measured.nearest_over_ours:.1f}x ({measured.nearest:,})"
+    ratio = "" if measured.times_as_long is None else f"{measured.times_as_long:.3g}x"
+    parts = [measured.plausibility, measured.engine, f"{measured.rows:,}", *shares, *times, *means, likelier, nearest]
     return [*parts, ratio] if several else parts
 
 

@@ -18,7 +18,7 @@ class Code(IntEnum):
     USAGE = 2
     #: Proved: no counterfactual exists.
     NONE_EXISTS = 3
-    #: Nothing was found within the limits, and nothing is proved.
+    #: No answer within the limits, and no proof that there is none.
     UNDECIDED = 4
     #: A claim does not hold.
     FAILED = 5
@@ -28,7 +28,7 @@ class Code(IntEnum):
 
 LEGEND = """\
 exit codes: 0 done, with an answer; 1 the answer is no (schema check); 2 the request cannot be carried out;
-3 proved that no counterfactual exists; 4 nothing found within the limits; 5 a claim does not hold; 130 interrupted"""
+3 proved that there is no answer; 4 no answer within the limits; 5 a claim does not hold; 130 interrupted"""
 
 _OF_STATUS = {"infeasible": Code.NONE_EXISTS, "unknown": Code.UNDECIDED, "disputed": Code.UNDECIDED}
 

@@ -69,18 +69,18 @@ def run(options: argparse.Namespace) -> int:
     explainer = _explainer(scene, options)
     applicant = scene.applicant
     say(f"Applicant {applicant.name} is rejected. What would have to be different?\n")
-    found, front = explainer.explain(applicant, k=3), explainer.front(applicant)
-    checked = verify(found, scene.model, explainer.circuit_)
-    report(found, options.output, front=front, verification=checked, title=f"Applicant {applicant.name}")
-    say(f"{as_text(found)}\n\nChecked again without the engine: {str(checked).splitlines()[0]}.")
-    say(f"What plausibility costs, each line with its own proof:\n\n{front}\n")
+    answers, front = explainer.explain(applicant, k=3), explainer.front(applicant)
+    checked = verify(answers, scene.model, explainer.circuit_)
+    report(answers, options.output, front=front, verification=checked, title=f"Applicant {applicant.name}")
+    say(f"{as_text(answers)}\nChecked again without the engine: {str(checked).splitlines()[0]}.\n")
+    say(f"The more plausible an answer must be, the more it costs; every line is proved by itself:\n\n{front}\n")
     if options.save:
         _save(scene, explainer, Path(options.save))
         say(f"{options.save}/ has data, schema, model and explainer; go on with\n  {_next(Path(options.save))}")
     if options.json:
-        print(found.to_json())
+        print(answers.to_json())
     say(f"The report is in {options.output} ({time.perf_counter() - start:.0f} s in all).")
-    return code_of(found) if checked.ok else Code.FAILED
+    return code_of(answers) if checked.ok else Code.FAILED
 
 
 def scene_of() -> Scene:

@@ -11,14 +11,15 @@ from likely.cli.codes import code_of
 from likely.cli.files import read_file, write_file
 from likely.cli.folder import add_model, open_explainer, rows_of
 from likely.errors import ExplainerError, LikelyError
-from likely.explain import Explainer, Explanation
+from likely.explain import Explainer, Explanation, Question
+from likely.explain.text import table
 from likely.problem import Conflict
 from likely.show import report
 
 
 def add(commands: Any) -> None:
     """The command and its options."""
-    parser = commands.add_parser("explain", help="what one row would have to be, to be decided otherwise")
+    parser = commands.add_parser("explain", help="what would have to be different about a row for the model to decide otherwise")
     parser.add_argument("explainer", metavar="EXPLAINER", help="the folder that likely fit wrote")
     parser.add_argument("--row", metavar="N|ROW.json", help="a row of the data, the first is 0; or a file with one row")
     parser.add_argument(
@@ -37,26 +38,26 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Explain, and print the answer with its proof; say why, if there is none."""
     explainer = open_explainer(options)
-    row, asked = _row(options, explainer), question.asked(options, explainer)
-    found = explainer.explain(row, **asked)
-    reason = _reason(explainer, row, asked) if found.status == "infeasible" else None
+    row, asked = _row(options, explainer), question.question_of(options, explainer)
+    explanation = explainer.explain(row, asked)
+    reason = _reason(explainer, row, asked) if explanation.status == "infeasible" else None
     if options.output:
-        write_file(options.output, found.to_json())
+        write_file(options.output, explanation.to_json())
     if options.report:
-        report(found, options.report, reason=reason)
+        report(explanation, options.report, reason=reason)
     if options.json is None:
-        print(as_text(found, reason))
+        print(as_text(explanation, reason))
     else:
-        print(json.dumps({**found.to_dict(), "why_not": _plain(reason)}, ensure_ascii=False, allow_nan=False))
-    return code_of(found)
+        print(json.dumps({**explanation.to_dict(), "why_not": _plain(reason)}, ensure_ascii=False, allow_nan=False))
+    return code_of(explanation)
 
 
-def as_text(found: Explanation, reason: Conflict | None = None) -> str:
-    """The table, how long the proof took, and the reason where there is no answer."""
-    text = str(found).replace(" Ask why_not for the reason.", "")
-    proof = f"{found.nodes:,} nodes searched in {found.seconds:.2g} s; answers checked with the model's own predict"
-    why = f"\nbecause of these demands together:\n{reason}\n" if reason is not None else ""
-    return f"{text}\n{why}\n{proof}"
+def as_text(explanation: Explanation, reason: Conflict | None = None) -> str:
+    """The table, the reason where there is no answer, and what the search took."""
+    checked = "; every answer was checked with the model's own predict" if explanation else ""
+    search = f"{explanation.nodes:,} nodes were searched in {explanation.seconds:.2g} s{checked}."
+    why = f"\n{reason}\n" if reason is not None else ""
+    return f"{table(explanation)}\n{why}\n{search}"
 
 
 def _row(options: argparse.Namespace, explainer: Explainer) -> Any:
@@ -87,11 +88,10 @@ def _read_row(file: str, explainer: Explainer) -> Any:
     return {names.get(name, name): value for name, value in row.items()}
 
 
-def _reason(explainer: Explainer, row: Any, asked: dict[str, Any]) -> Conflict | None:
+def _reason(explainer: Explainer, row: Any, asked: Question) -> Conflict | None:
     """Why there is no answer; None where that is not one question, or not decided in time."""
-    same = {name: value for name, value in asked.items() if name not in ("k", "weight")}
     try:
-        return explainer.why_not(row, **same)
+        return explainer.why_not(row, asked)
     except LikelyError:
         return None
 
@@ -99,4 +99,4 @@ def _reason(explainer: Explainer, row: Any, asked: dict[str, Any]) -> Conflict |
 def _plain(reason: Conflict | None) -> list[dict[str, Any]] | None:
     if reason is None:
         return None
-    return [{"demand": own.demand, "without": own.without, "reachable": own.reachable} for own in reason.reasons]
+    return [{"demand": one.demand, "without": one.without, "reachable": one.reachable} for one in reason.reasons]

@@ -7,9 +7,9 @@ import json
 import sys
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from likely._display.tables import aligned
 from likely.circuit import Circuit, learn
 from likely.cli.codes import Code
 from likely.cli.files import read_file
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--circuit", metavar="FILE.json", help="how likely rows are; learned, if left out")
     parser.add_argument("--nodes", metavar="N", type=int, help="learn a circuit of about so many nodes, instead of trying sizes")
     parser.add_argument("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out; repeatable")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of learning (0)")
+    parser.add_argument("--random-state", metavar="N", type=int, default=0, help="the seed of learning (0)")
     parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to write the explainer")
     parser.add_argument("--json", action="store_true", help="print what was made for machines")
     parser.set_defaults(run=run)
@@ -51,15 +51,16 @@ def run(options: argparse.Namespace) -> int:
     if options.circuit:
         circuit = Circuit.from_json(read_file(options.circuit, "A circuit file"))
     elif options.nodes:
-        circuit = learn(X, y, schema, nodes=options.nodes, random_state=options.seed, progress=progress).circuit
-    made = Explainer(model, schema, circuit, encoder=encoder, classes=classes, seed=options.seed, progress=progress).fit(X, y)
+        circuit = learn(X, y, schema, nodes=options.nodes, random_state=options.random_state, progress=progress).circuit
+    settings = {"encoder": encoder, "classes": classes, "random_state": options.random_state, "progress": progress}
+    made = Explainer(model, schema, circuit, **settings).fit(X, y)
     save_explainer(made, options.output, data=options.data, target=options.target, model=options.model)
-    said = _facts(made, X, y)
+    facts = _facts(made, len(X))
     if options.json:
-        print(json.dumps({**said, "output": options.output}, ensure_ascii=False))
+        print(json.dumps({**facts, "output": options.output}, ensure_ascii=False))
     else:
-        for name, value in said.items():
-            print(f"{name:<10}{', '.join(map(str, value)) if isinstance(value, list) else value}")
+        cells = [(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)) for name, value in facts.items()]
+        print("\n".join(line.rstrip() for line in aligned(cells)))
         print(f"\nwritten to {options.output}; ask: likely explain {options.output} --model {options.model} --row 0")
     return Code.ANSWER
 
@@ -67,29 +68,24 @@ def run(options: argparse.Namespace) -> int:
 def training_table(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], Schema]:
     """The rows, their classes, and the schema: that of the file, or one of the rows."""
     schema = Schema.load(options.schema) if options.schema else None
-    plain = read_table(options.data)
+    table = read_table(options.data, schema)
     for option, name in (("--target", options.target), *(("--drop", name) for name in options.drop)):
-        if name not in plain.columns:
-            raise SchemaError(option, "name a column", repr(name), f"the file has {list(plain.columns)}", feature=name)
+        if name not in table.columns:
+            raise SchemaError(option, "name a column", repr(name), f"the file has {list(table.columns)}", feature=name)
     if schema is not None and options.target in schema.names:
         raise SchemaError(
             "A schema", "be without the target", repr(options.target), f"likely schema infer --drop {options.target}"
         )
-    y = plain[options.target]
-    X = plain if schema is None else read_table(options.data, schema)
-    X = X.drop(columns=[options.target, *options.drop])
-    return X, y, schema or Schema.infer(X)
+    X = table.drop(columns=[options.target, *options.drop])
+    return X, table[options.target], schema or Schema.infer(X)
 
 
-def _facts(made: Explainer, X: pd.DataFrame, y: pd.Series[Any]) -> dict[str, Any]:
-    rows = made.schema_.encode(X)
-    known = ~np.isnan(rows).any(axis=1)
-    right = np.mean(made.form_.predict(rows[known]) == y.to_numpy()[known]) if known.any() else np.nan
+def _facts(made: Explainer, rows: int) -> dict[str, Any]:
     return {
-        "rows": len(X),
+        "rows": rows,
         "features": len(made.schema_),
         "rules": len(made.schema_.constraints),
         "classes": list(made.classes_),
-        "right": f"{100 * right:.1f}% of these rows",
+        "right": f"{100 * made.accuracy_:.1f}% of these rows",
         "circuit": f"{len(made.circuit_)} nodes",
     }

@@ -76,10 +76,10 @@ def source_of(folder: str) -> dict[str, str]:
     """From which files an explainer was made; nothing if it was saved from Python."""
     file = Path(folder) / _SOURCE
     try:
-        found: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        source: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except ValueError as error:
         raise ExplainerError("The source of a saved explainer", "be JSON", error, f"remove {file}") from None
-    return found
+    return source
 
 
 def rows_of(options: argparse.Namespace, schema: Schema) -> pd.DataFrame:

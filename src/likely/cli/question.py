@@ -1,13 +1,13 @@
-"""The options that say what is asked about a row: class, plausibility, rules, limits."""
+"""The options that say what is asked about a row, and the `Question` that they make."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from likely.errors import ProblemError
-from likely.explain import AtLeastFactual, Explainer, Quantile
+from likely.explain import AtLeastFactual, Explainer, Quantile, Question
 from likely.explain.plausibility import Variant
 from likely.problem import Limits
 from likely.schema import MaxChanges
@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The options of one question, which `explain` and `batch` share."""
     asked = parser.add_argument_group("what is asked")
     asked.add_argument("--target", metavar="CLASS", help="the class to reach; any other than the row's own, if left out")
-    asked.add_argument("-k", metavar="N", type=int, default=1, help="so many answers; none changes all that a better one changes")
+    asked.add_argument("-k", metavar="N", type=int, default=1, help="so many answers, each another way to go (1)")
     asked.add_argument("--lock", metavar="FEATURE", action="append", default=[], help="may not change this time; repeatable")
     asked.add_argument("--max-changes", metavar="N", type=int, help="at most so many features may change")
     asked.add_argument(
@@ -32,21 +32,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--seconds", metavar="S", type=float, default=60.0, help="per row, at most (60)")
 
 
-def asked(options: argparse.Namespace, explainer: Explainer) -> dict[str, Any]:
-    """The arguments of `Explainer.explain` and `explain_many`."""
+def question_of(options: argparse.Namespace, explainer: Explainer) -> Question:
+    """The question that the options ask."""
     names, classes = explainer.schema_.names, explainer.classes_
-    return {
-        "target": None if options.target is None else chosen(options.target, classes, "The target", "one of the model's classes"),
-        "k": options.k,
-        "plausibility": plausibility_of(options.plausibility, options.of),
-        "weight": options.weight,
-        "constraints": [] if options.max_changes is None else [MaxChanges(options.max_changes)],
-        "locked": [chosen(name, names, "--lock", "a feature") for name in options.lock],
-        "limits": Limits(seconds=options.seconds, other_features=True),
-    }
+    return Question(
+        target=None if options.target is None else chosen(options.target, classes, "The target", "one of the model's classes"),
+        k=options.k,
+        plausibility=plausibility_of(options.plausibility, options.of),
+        weight=options.weight,
+        constraints=[] if options.max_changes is None else [MaxChanges(options.max_changes)],
+        locked=[chosen(name, names, "--lock", "a feature") for name in options.lock],
+        limits=Limits(seconds=options.seconds),
+    )
 
 
-def plausibility_of(text: str, of: Any) -> Variant | None:
+def plausibility_of(text: str, of: Literal["class", "all"]) -> Variant | None:
     """What `--plausibility` says."""
     if text == "none":
         return None
@@ -61,7 +61,7 @@ def plausibility_of(text: str, of: Any) -> Variant | None:
 
 def chosen(text: str, known: Iterable[Any], thing: str, what: str) -> Any:
     """The value that a text on the command line stands for."""
-    found = {str(value): value for value in known}
-    if text not in found:
-        raise ProblemError(thing, f"be {what}", repr(text), f"there are {', '.join(found)}")
-    return found[text]
+    values = {str(value): value for value in known}
+    if text not in values:
+        raise ProblemError(thing, f"be {what}", repr(text), f"there are {', '.join(values)}")
+    return values[text]

@@ -11,6 +11,7 @@ from typing import Any
 from likely.cli.files import read_file, write_file
 from likely.errors import ExplainerError
 from likely.explain import Explanation
+from likely.explain.query import ReadSchema, SharedSchemas
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,15 @@ class Entry:
 
     def to_json(self) -> str:
         """One line."""
-        said = {"note": self.note} if self.explanation is None else {"explanation": self.explanation.to_dict()}
-        return json.dumps({"row": self.row, **said}, ensure_ascii=False, allow_nan=False)
+        outcome = {"note": self.note} if self.explanation is None else {"explanation": self.explanation.to_dict()}
+        return json.dumps({"row": self.row, **outcome}, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Entry:
+    def from_dict(cls, data: Mapping[str, Any], read_schema: ReadSchema) -> Entry:
         """What `to_json` wrote."""
         known = data.get("explanation")
-        return cls(int(data["row"]), None if known is None else Explanation.from_dict(known), data.get("note", ""))
+        explanation = None if known is None else Explanation.from_dict(known, read_schema=read_schema)
+        return cls(int(data["row"]), explanation, data.get("note", ""))
 
 
 def finished_rows(path: str, question: Mapping[str, Any]) -> set[int]:
@@ -66,17 +68,18 @@ def read_entries(path: str) -> list[Entry]:
     lines = _lines(path, read_file(path, "A file of answers"))
     if next(lines, {}).get("question") is None:
         raise ExplainerError("A file of answers", "be one that likely batch wrote", path, "use likely batch -o answers.jsonl")
-    return sorted((Entry.from_dict(line) for line in lines), key=lambda entry: entry.row)
+    read_schema = SharedSchemas()
+    return sorted((Entry.from_dict(line, read_schema) for line in lines), key=lambda entry: entry.row)
 
 
 def _lines(path: str, text: str) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(text.splitlines()):
         try:
-            found = json.loads(line)
+            data = json.loads(line)
         except ValueError:
-            found = None
-        if not isinstance(found, dict) or (number > 0 and "row" not in found):
+            data = None
+        if not isinstance(data, dict) or (number > 0 and "row" not in data):
             raise ExplainerError(
                 "A file of answers", "have a JSON object per line", f"line {number + 1} of {path}", "see likely batch"
             )
-        yield found
+        yield data

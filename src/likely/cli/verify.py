@@ -34,13 +34,13 @@ def run(options: argparse.Namespace) -> int:
     explanations = _explanations(options.explanation)
     model, circuit, classes = _evidence(options, explanations)
     encoder = load_encoder(options.encoder)
-    found = verify_all(explanations, model, circuit, encoder=encoder, classes=classes)
+    verified = verify_all(explanations, model, circuit, encoder=encoder, classes=classes)
     if options.json:
-        whole = {"ok": all(found), "explanations": [own.to_dict() for own in found]}
-        print(json.dumps(whole if len(found) != 1 else found[0].to_dict(), ensure_ascii=False))
+        whole = {"ok": all(verified), "explanations": [verification.to_dict() for verification in verified]}
+        print(json.dumps(whole if len(verified) != 1 else verified[0].to_dict(), ensure_ascii=False))
     else:
-        print(_text(found))
-    return Code.ANSWER if all(found) else Code.FAILED
+        print(_text(verified))
+    return Code.ANSWER if all(verified) else Code.FAILED
 
 
 def _explanations(path: str) -> list[Explanation]:
@@ -64,14 +64,15 @@ def _classes(options: argparse.Namespace, explanations: Sequence[Explanation]) -
     """The names that the user gave, as the explanations have them (1, not '1')."""
     if options.classes is None:
         return None
-    labels = {own.query.label for own in explanations} | {a.label for own in explanations for a in own.counterfactuals}
+    answers = [answer for explanation in explanations for answer in explanation.counterfactuals]
+    labels = {explanation.query.label for explanation in explanations} | {answer.label for answer in answers}
     known = {str(label): label for label in labels}
     return [known.get(text, text) for text in options.classes.split(",")]
 
 
-def _text(found: Sequence[Verification]) -> str:
-    if len(found) == 1:
-        return str(found[0])
-    failed = [(i, own) for i, own in enumerate(found) if not own]
-    head = f"{len(found) - len(failed):,} of {len(found):,} explanations hold"
-    return "\n".join([head, *(f"  explanation {i}: {check}" for i, own in failed for check in own.failed)])
+def _text(verified: Sequence[Verification]) -> str:
+    if len(verified) == 1:
+        return str(verified[0])
+    failed = [(i, verification) for i, verification in enumerate(verified) if not verification]
+    head = f"{len(verified) - len(failed):,} of {len(verified):,} explanations hold"
+    return "\n".join([head, *(f"  explanation {i}: {check}" for i, verification in failed for check in verification.failed)])

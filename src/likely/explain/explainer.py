@@ -101,7 +101,8 @@ class Explainer(Params):
         labels = _labels(y, decided, model.form, table.index)
         circuit = self.circuit
         if circuit is None:
-            circuit = learn(table, labels, schema, random_state=self.random_state, progress=self.progress, n_jobs=self.n_jobs).circuit
+            learned = learn(rows, labels, schema, random_state=self.random_state, n_jobs=self.n_jobs, progress=self.progress)
+            circuit = learned.circuit
         refuse_misfit(circuit, schema, model.form)
         classes = np.empty(0) if circuit.target is None else circuit.target.encode(labels)
         training = training_of(circuit, schema, rows, classes, _class_indices(labels, model.form), decided)

@@ -62,7 +62,9 @@ def load(folder: str | Path, model: Any = None, encoder: Any = None) -> tuple[Fi
             "The model of a saved explainer", f"be the one it was fitted with ({reference['class']})",
             f"a {type(asked.model).__name__} that computes something else", "fit a new Explainer with this model",
         )  # fmt: skip
-    return Fitted(schema, asked, circuit, training), model, {_RENAMED.get(data["version"], {}).get(name, name): value for name, value in data["settings"].items()}
+    names = _RENAMED.get(data["version"], {})
+    settings = {names.get(name, name): value for name, value in data["settings"].items()}
+    return Fitted(schema, asked, circuit, training), model, settings
 
 
 def _read_main(place: Path) -> dict[str, Any]:
@@ -75,6 +77,7 @@ def _read_main(place: Path) -> dict[str, Any]:
         data: dict[str, Any] = json.loads((place / _MAIN).read_text(encoding="utf-8"))
     except ValueError as error:
         raise ExplainerError("A saved explainer", "be JSON", error, "save it again") from None
-    if data.get("version") not in (*_RENAMED, VERSION):
-        raise ExplainerError("The version of a saved explainer", f"be {VERSION} or less", repr(data.get("version")), "save it again")
+    version = data.get("version")
+    if version not in (*_RENAMED, VERSION):
+        raise ExplainerError("The version of a saved explainer", f"be {VERSION} or less", repr(version), "save it again")
     return data

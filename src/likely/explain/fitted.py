@@ -65,7 +65,8 @@ def refuse_misfit(circuit: Circuit, schema: Schema, form: Form) -> None:
         if _coding(variable) != _coding(feature):
             raise CircuitError(
                 f"Feature {feature.name!r} of a circuit", f"be {feature.kind} with the schema's values ({feature.describe()})",
-                f"{variable.kind}: {variable.describe()}", "learn it with likely.circuit.learn(X, y, schema)", feature=feature.name,
+                f"{variable.kind}: {variable.describe()}", "learn it with likely.circuit.learn(X, y, schema)",
+                feature=feature.name,
             )  # fmt: skip
     known = () if circuit.target is None else circuit.target.atoms
     for label in form.classes if circuit.target is not None else ():

@@ -90,7 +90,8 @@ class Front:
         points = tuple(Explanation.from_dict(point, read_schema=read_schema) for point in data["points"])
         if not all(points):
             raise ExplainerError("The points of a front", "have an answer each", "one without", "correct the file")
-        return cls(data["by"], points, None if data["beyond"] is None else Explanation.from_dict(data["beyond"], read_schema=read_schema))
+        beyond = None if data["beyond"] is None else Explanation.from_dict(data["beyond"], read_schema=read_schema)
+        return cls(data["by"], points, beyond)
 
     def to_json(self) -> str:
         """JSON text that holds everything: every point with its schema, query, answer and proof."""

@@ -18,7 +18,7 @@ _LINE = f"{_FOOT};border-top:1px solid currentColor"
 
 def as_html(explanation: Explanation) -> str:
     """What was asked and claimed, the answers side by side, and each as a sentence."""
-    lines = [part for line in text.claim(explanation) for part in (Html("<br>"), line)]
+    lines = [part for line in text.claim(explanation) for part in (Html("<br/>"), line)]
     top = el("p", el("b", text.goal(explanation)), *lines)
     if not explanation:
         return el("div", top)

@@ -90,7 +90,7 @@ class Threshold(Variant):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.log_likelihood, (int, float)) or not self.log_likelihood < math.inf:
-            raise ProblemError("The threshold of log-likelihood", "be a number", repr(self.log_likelihood), "write Threshold(-12.0)")
+            raise ProblemError("A threshold", "be a log-likelihood", repr(self.log_likelihood), "write Threshold(-12.0)")
 
 
 @dataclass(frozen=True)

@@ -174,5 +174,3 @@ def _margin(margin: Any) -> float:
     if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < math.inf:
         raise ProblemError("The margin of score", "be a number of at least 0", repr(margin), f"leave it out for {SCORE_MARGIN}")
     return float(margin)
-
-

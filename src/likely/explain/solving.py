@@ -195,9 +195,7 @@ def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: C
     )  # fmt: skip
 
 
-def explained(
-    fitted: Fitted, query: Query, *, callback: Callback | None = None, known: Numbers | None = None
-) -> Explanation:
+def explained(fitted: Fitted, query: Query, *, callback: Callback | None = None, known: Numbers | None = None) -> Explanation:
     """The answers to a query, every one checked with the model's own predict.
 
     Args:
@@ -287,6 +285,4 @@ def counterfactual(fitted: Fitted, query: Query, row: Numbers, label: Value) -> 
         after = float(fitted.form.probabilities(row[None])[0, number])
         before = None if query.label is None else float(fitted.form.probabilities(query.factual[None])[0, number])
     percentile = fitted.training.percentile(log, query.density, number if query.of_class else None)
-    return Counterfactual(
-        query, row, label, cost - weight * log if weight else cost, cost, log, percentile, before, after
-    )
+    return Counterfactual(query, row, label, cost - weight * log if weight else cost, cost, log, percentile, before, after)

@@ -122,7 +122,8 @@ def only_answers(explanation: Explanation) -> Lines:
     """
     count = len(explanation.counterfactuals)
     if not explanation.query.several_ways:
-        return ("This is the only answer." if count == 1 else f"These are the only {count} answers."), "Proved: there is no other."
+        what = "This is the only answer." if count == 1 else f"These are the only {count} answers."
+        return what, "Proved: there is no other."
     what = "This is the only way." if count == 1 else f"These are the only {count} ways."
     return what, f"Proved: every other answer changes {_same_features(count)}."
 
@@ -283,9 +284,7 @@ def table(explanation: Explanation) -> str:
     foot = [[name, before, *after] for name, before, after in measures(explanation)]
     head = heads(explanation)
     widest = min(_WIDEST, max(_NARROWEST, _WIDTH // len(head) - 2))
-    rows = [
-        [shortened(name, _WIDEST), *(shortened(cell, widest) for cell in others)] for name, *others in (head, *body, *foot)
-    ]
+    rows = [[shortened(name, _WIDEST), *(shortened(cell, widest) for cell in others)] for name, *others in (head, *body, *foot)]
     return "\n".join([*lines, "", *ruled(aligned(rows), 0, len(body)), "", explanation.counterfactuals[0].sentence])
 
 
@@ -310,14 +309,15 @@ def front_ending(front: Front) -> str:
     """
     beyond = front.beyond
     if beyond is None:
-        return "No answer can change fewer features." if front.by == "changes" else "Every likelihood that was asked for can be had."
+        return "No answer can change fewer features." if front.by == "changes" else "No answer was asked to be likelier."
     if beyond.status != "infeasible":
         return "What lies beyond was not decided in time."
     if front.by == "changes":
         return "Proved: no answer changes fewer features."
-    rows = "training rows of its class" if beyond.query.of_class else "training rows"
-    variant = beyond.query.plausibility
-    return f"Proved: no answer is as likely as {variant.q:.0%} of the {rows}." if isinstance(variant, Quantile) else no_answer(beyond)[0]
+    variant, of = beyond.query.plausibility, " of its class" if beyond.query.of_class else ""
+    if not isinstance(variant, Quantile):
+        return no_answer(beyond)[0]
+    return f"Proved: no answer is as likely as {variant.q:.0%} of the training rows{of}."
 
 
 def front_table(front: Front) -> str:

@@ -40,11 +40,10 @@ class Reason:
     reachable: float | None = None
 
     def __str__(self) -> str:
-        if self.constraint is None:
-            reach = "no row at all" if self.reachable is None else f"at most {self.reachable:.2f} can be reached"
-            return f"{self.demand}: {reach}"
-        cost = "there is still no answer" if self.without is None else f"there is an answer at cost {self.without:.4g}"
-        return f'without "{self.demand}" {cost}'
+        if self.without is None:
+            return f"{self.demand}: giving this up alone does not help"
+        best = "" if self.reachable is None else f"; with all the other demands, {self.reachable:.2f} can be reached"
+        return f"{self.demand}: without this, there is an answer at cost {self.without:.4g}{best}"
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,9 @@ class Conflict:
 
     def __str__(self) -> str:
         if not self.reasons:
-            return "no row of the features' domains reaches the goal"
-        return "\n".join(str(reason) for reason in self.reasons)
+            return "Whatever the rules, the model decides no row within the features' bounds as wanted."
+        head = "These demands cannot be met together:" if len(self.reasons) > 1 else "This demand cannot be met:"
+        return "\n".join([head, *(f"- {reason}" for reason in self.reasons)])
 
 
 def why(problem: Problem, solve: Solve, limits: Limits | None = None) -> Conflict:
@@ -137,7 +137,7 @@ def _reasons(problem: Problem, demands: frozenset[int], limits: Limits, solve: S
             reasons.append(Reason(str(constraint), constraint, without))
         else:
             assert problem.plausibility is not None
-            text = f"a log-likelihood of at least {problem.plausibility.lower:.2f} is asked for"
+            text = f"an answer must be likely enough (a log-likelihood of at least {problem.plausibility.lower:.2f})"
             reasons.append(Reason(text, None, without, likeliest(problem, solve, limits)))
     return tuple(reasons)
 

@@ -87,23 +87,31 @@ def read_table(path: str | Path, schema: Schema | None = None, *, mixed: Collect
 
     Args:
         path: The file, with a header line.
-        schema: What its columns hold; without one, columns of ISO dates are dates.
-        mixed: Without a schema, the names of columns that hold numbers beside texts.
+        schema: What its columns hold. Without one, and of other columns, those of ISO dates are dates.
+        mixed: The names of columns without a feature that hold numbers beside texts.
     """
     file = Path(path)
     if not file.is_file():
         raise SchemaError("A data file", "exist", str(file), "check the path")
     try:
-        table = pd.read_csv(file) if schema is None else pd.read_csv(file, dtype="str", keep_default_na=False)
+        table = pd.read_csv(file) if schema is None else _with_texts(file, {str(name) for name in schema.names})
     except ValueError as error:
         raise SchemaError("A data file", "be CSV with a header line", _said(file, error), "correct the file") from None
     if schema is None:
         return table.apply(lambda cells: _guessed(cells, cells.name in mixed))
     table = table.rename(columns={str(name): name for name in schema.names})
-    for feature in schema.features:
-        if feature.name in table.columns:
-            table[feature.name] = _read_cells(table[feature.name], feature)
+    features = {feature.name: feature for feature in schema.features}
+    for name in table.columns:
+        cells = table[name]
+        table[name] = _read_cells(cells, features[name]) if name in features else _guessed(cells, name in mixed)
     return table
+
+
+def _with_texts(file: Path, names: Collection[str]) -> pd.DataFrame:
+    """A CSV file in which the cells of some columns are kept as the texts that they are."""
+    others = [name for name in pd.read_csv(file, nrows=0).columns if name not in names]
+    missing = {name: list(_MISSING) for name in others}
+    return pd.read_csv(file, dtype=dict.fromkeys(names, "str"), keep_default_na=False, na_values=missing)
 
 
 def _guessed(cells: pd.Series[Any], mixed: bool) -> pd.Series[Any]:

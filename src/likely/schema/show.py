@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
+from likely._display.markup import el, join, plain_table, table_row
+from likely._display.tables import aligned, shortened
 from likely.schema.constraints import Constraint, Decreasing, Immutable, Increasing
 from likely.schema.values import Name
 
 if TYPE_CHECKING:
     from likely.schema.schema import Schema
 
+_HEAD = ("feature", "kind", "values", "moves", "cost")
+_CELL = "text-align:left"
+#: A description of values is cut at so many characters.
 _MOST = 72
 _WORDS: dict[type[Constraint], str] = {
     Immutable: "may not change",
@@ -37,10 +41,8 @@ def _other_rules(schema: Schema) -> list[str]:
 
 def as_text(schema: Schema) -> str:
     """The schema as aligned columns of text."""
-    head = ("feature", "kind", "values", "moves", "cost")
-    rows = [head, *((n, k, d if len(d) <= _MOST else d[: _MOST - 3] + "...", m, p) for n, k, d, m, p in _rows(schema))]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    rows = [(name, kind, shortened(values, _MOST), moves, cost) for name, kind, values, moves, cost in _rows(schema)]
+    lines = [line.rstrip() for line in aligned([_HEAD, *rows])]
     rules = ["", "rules:", *("  " + rule for rule in _other_rules(schema))] if _other_rules(schema) else []
     count = len(schema.features)
     return "\n".join([f"Schema of {count} feature{'s' if count > 1 else ''}", *lines, *rules])
@@ -48,10 +50,6 @@ def as_text(schema: Schema) -> str:
 
 def as_html(schema: Schema) -> str:
     """The schema as an HTML table."""
-    cells = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(schema)
-    )
-    head = "".join(f"<th style='text-align:left'>{word}</th>" for word in ("feature", "kind", "values", "moves", "cost"))
-    rules = "".join(f"<li>{escape(rule)}</li>" for rule in _other_rules(schema))
-    listed = f"<p><b>Rules</b></p><ul>{rules}</ul>" if rules else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>{listed}"
+    made = plain_table(_HEAD, [table_row(row, style=_CELL) for row in _rows(schema)], style=_CELL)
+    rules = [el("li", rule) for rule in _other_rules(schema)]
+    return join(made, join(el("p", el("b", "Rules")), el("ul", *rules)) if rules else None)

@@ -57,10 +57,10 @@ class Axis:
         """Where on the axis these doubles stand; NaN for those that it leaves out."""
         codes = len(self.feature.atoms) if self.feature.numeric else 0
         first = self.edges[codes + 1 if codes else 0]  # left of it are the codes
-        found = np.where((numbers >= first) & (numbers <= self.edges[-1]), numbers, np.nan)
+        places = np.where((numbers >= first) & (numbers <= self.edges[-1]), numbers, np.nan)
         for k in range(codes):
-            found[numbers == code_number(k)] = (self.edges[k] + self.edges[k + 1]) / 2
-        return found
+            places[numbers == code_number(k)] = (self.edges[k] + self.edges[k + 1]) / 2
+        return places
 
 
 def axis_of(circuit: Circuit, name: Name, shown: Iterable[float] = ()) -> Axis:

@@ -205,9 +205,9 @@ def tiles(ax: Axes, centres: Numbers, values: Numbers, size: tuple[float, float]
     from matplotlib.colors import ListedColormap
 
     seen = ListedColormap(colormaps[PALE_COLOURS](np.linspace(0.12, 1, 256)))  # 0 is not white, which is no leaf
-    found = PolyCollection(_rectangles(centres, size), array=values, cmap=seen, clim=(0, 1), zorder=2)
-    ax.add_collection(found)
-    _colour_bar(ax, found, label, pad=0.01, aspect=24, shrink=0.6, anchor=(0, 0))
+    cells = PolyCollection(_rectangles(centres, size), array=values, cmap=seen, clim=(0, 1), zorder=2)
+    ax.add_collection(cells)
+    _colour_bar(ax, cells, label, pad=0.01, aspect=24, shrink=0.6, anchor=(0, 0))
 
 
 def _rectangles(centres: Numbers, size: tuple[float, float]) -> list[Numbers]:
@@ -291,7 +291,9 @@ def front(ax: Axes, x: Numbers, cost: Numbers, proved: Any) -> None:
     """Points with a thin line; hollow where nothing is proved."""
     colour = ANSWER_COLOURS[0]
     ax.plot(x, cost, color=colour, linewidth=1.2, alpha=0.5, zorder=2)
-    ax.scatter(x, cost, s=52, c=[colour if own else PAPER for own in proved], edgecolors=colour, linewidths=1.4, zorder=3)
+    ax.scatter(
+        x, cost, s=52, c=[colour if certified else PAPER for certified in proved], edgecolors=colour, linewidths=1.4, zorder=3
+    )
     near = np.append(np.diff(x) < 0.07 * np.ptp(x), False)  # the number of the next point would cover this one's
     for place, height, left in zip(x, cost, near, strict=True):
         offset, side = ((-8, -3), "right") if left else ((0, 8), "center")

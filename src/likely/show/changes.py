@@ -45,18 +45,18 @@ class Track:
 def changes_of(explanation: Explanation) -> tuple[Track, ...]:
     """The features that the answers of an explanation change, in the schema's order."""
     query = explanation.query
-    found = []
+    tracks = []
     for j, feature in enumerate(query.schema.features):
         moves = tuple(
-            Move(i, told(feature, float(own.numbers[j]), 40), _place(feature, float(own.numbers[j])))
-            for i, own in enumerate(explanation.counterfactuals)
-            if feature.name in own.changes
+            Move(i, told(feature, float(answer.numbers[j]), 40), _place(feature, float(answer.numbers[j])))
+            for i, answer in enumerate(explanation.counterfactuals)
+            if feature.name in answer.changes
         )
         if moves:
             now = float(query.factual[j])
             before = "unknown" if np.isnan(now) else told(feature, now, 40)
-            found.append(Track(str(feature.name), before, _place(feature, now), *_ends(feature), moves))
-    return tuple(found)
+            tracks.append(Track(str(feature.name), before, _place(feature, now), *_ends(feature), moves))
+    return tuple(tracks)
 
 
 def _place(feature: Feature, number: float) -> float | None:

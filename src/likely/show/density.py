@@ -150,12 +150,12 @@ def _dots(density: Density, data: pd.DataFrame) -> tuple[Numbers, Numbers]:
     random = np.random.default_rng(0)
     if len(data) > MOST_ROWS:
         data = data.iloc[np.sort(random.choice(len(data), MOST_ROWS, replace=False))]
-    found = []
+    places = []
     for axis in (density.x, density.y):
         numbers = axis.feature.encode(data[axis.feature.name])
-        found.append(axis.places(numbers) + axis.spread * random.uniform(-0.32, 0.32, len(data)))
-    known = ~np.isnan(found[0]) & ~np.isnan(found[1])
-    return found[0][known], found[1][known]
+        places.append(axis.places(numbers) + axis.spread * random.uniform(-0.32, 0.32, len(data)))
+    known = ~np.isnan(places[0]) & ~np.isnan(places[1])
+    return places[0][known], places[1][known]
 
 
 def _gathered(density: Density, named: pd.DataFrame) -> tuple[Numbers, tuple[str, ...]]:

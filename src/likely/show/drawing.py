@@ -34,15 +34,15 @@ def leaf_masses(circuit: Circuit, axis: Axis) -> Numbers:
 
 def leaf_distances(circuit: Circuit) -> Numbers:
     """How far each leaf (its node's place) is from its variable's marginal: the total variation, 0 equal, 1 disjoint."""
-    found = np.full(len(circuit.nodes), np.nan)
+    distances = np.full(len(circuit.nodes), np.nan)
     for j, variable in enumerate(circuit.variables):
         axis = axis_of(circuit, variable.name)
         rows = np.full((len(axis.values), len(circuit.variables)), np.nan)
         rows[:, j] = axis.values
         whole = np.exp(log_likelihood(circuit, rows)) * axis.room
         masses = leaf_masses(circuit, axis)
-        found[list(circuit.cells[j].leaves)] = np.abs(masses - whole / max(whole.sum(), TINY)).sum(axis=1) / 2
-    return found
+        distances[list(circuit.cells[j].leaves)] = np.abs(masses - whole / max(whole.sum(), TINY)).sum(axis=1) / 2
+    return distances
 
 
 def plot_circuit(circuit: Circuit, *, detailed: bool | None = None, ax: Axes | None = None) -> Figure:

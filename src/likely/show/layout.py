@@ -53,21 +53,21 @@ def circuit_layout(circuit: Circuit, *, grouped: bool = False) -> Layout:
     depth = np.zeros(len(circuit.nodes), dtype=np.int64)
     for edge in reversed(edges):  # parents stand after their children
         depth[edge.child] = max(depth[edge.child], depth[edge.parent] + 1)
-    across, column, width = _across(circuit, _own_children(circuit), grouped)
+    across, column, width = _across(circuit, _children_below(circuit), grouped)
     return Layout(across, depth, edges, width, column)
 
 
-def _own_children(circuit: Circuit) -> list[list[int]]:
+def _children_below(circuit: Circuit) -> list[list[int]]:
     """The children that stand below each node, in order: of a tree all, otherwise those met below no other node before."""
-    found: list[list[int]] = [[] for _ in circuit.nodes]
+    children: list[list[int]] = [[] for _ in circuit.nodes]
     met, todo = {len(circuit.nodes) - 1}, [len(circuit.nodes) - 1]
     while todo:
         place = todo.pop()
         ordered = sorted(edges_of(circuit.nodes[place]), key=lambda edge: _order(circuit, *edge))
-        found[place] = list(dict.fromkeys(child for child, _ in ordered if child not in met))
-        met |= set(found[place])
-        todo += reversed(found[place])
-    return found
+        children[place] = list(dict.fromkeys(child for child, _ in ordered if child not in met))
+        met |= set(children[place])
+        todo += reversed(children[place])
+    return children
 
 
 def _order(circuit: Circuit, child: int, weight: float | None) -> tuple[float, int]:
@@ -83,15 +83,15 @@ def _across(circuit: Circuit, children: list[list[int]], grouped: bool) -> tuple
     todo = [(len(circuit.nodes) - 1, False)]
     while todo:
         place, below_done = todo.pop()
-        own = children[place]
+        below = children[place]
         if below_done:
-            spots = np.append(across[own], column[place])
+            spots = np.append(across[below], column[place])
             across[place] = (np.nanmin(spots) + np.nanmax(spots)) / 2
             continue
         if grouped and _has_leaves(circuit, place):
             column[place], width = width, width + 1
-            across[[child for child in own if isinstance(circuit.nodes[child], Leaf)]] = column[place]
-        rest = [child for child in own if np.isnan(across[child])]
+            across[[child for child in below if isinstance(circuit.nodes[child], Leaf)]] = column[place]
+        rest = [child for child in below if np.isnan(across[child])]
         if rest or not np.isnan(column[place]):
             todo += [(place, True), *((child, False) for child in reversed(rest))]
         else:  # a leaf, or all that is below it stands below another node

@@ -55,7 +55,7 @@ class Learned:
 
 
 def learn(
-    X: pd.DataFrame,
+    X: pd.DataFrame | Numbers,
     y: Any = None,
     schema: Schema | None = None,
     *,
@@ -75,7 +75,7 @@ def learn(
     Ctrl-C ends a mixture or a tree early, with what it has.
 
     Args:
-        X: The table; unknown cells (NaN) are summed over.
+        X: The table, or rows that the schema has encoded; unknown cells (NaN) are summed over.
         y: The classes of its rows: the last variable of the circuit.
         schema: What the columns are; inferred if left out.
         method: "mixture" (`learning.mixture`: small and likely for any table), "tree" (`learning.grow`: for discrete

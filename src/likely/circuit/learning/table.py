@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -35,18 +35,19 @@ class Table:
         return self.features if self.target is None else (*self.features, self.target)
 
 
-def table_of(X: pd.DataFrame, y: Any, schema: Schema | None, weights: Any) -> Table:
+def table_of(X: pd.DataFrame | Numbers, y: Any, schema: Schema | None, weights: Any) -> Table:
     """The table that `learn` was given, encoded; refuses what is none."""
-    if not isinstance(X, pd.DataFrame):
+    if not isinstance(X, pd.DataFrame) and not _is_encoded(X, schema):
         raise CircuitError("A table to learn from", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=[...])")
     if 0 in X.shape:
         raise CircuitError(
-            "A table to learn from", "have rows and columns", f"{len(X)} x {len(X.columns)}", "check how it was read"
+            "A table to learn from", "have rows and columns", f"{X.shape[0]} x {X.shape[1]}", "check how it was read"
         )
     if not isinstance(schema, (Schema, type(None))):
         raise CircuitError("schema", "be a Schema", type(schema).__name__, "use likely.Schema.infer(X)")
-    schema = Schema.infer(X) if schema is None else schema
-    columns, target = [schema.encode(X)], None
+    if schema is None:
+        schema = Schema.infer(X)
+    columns, target = [X if isinstance(X, np.ndarray) else schema.encode(X)], None
     if y is not None:
         column = _class_column(y, len(X))
         target = _target(column, _free_name(column.name, schema.names))
@@ -54,6 +55,11 @@ def table_of(X: pd.DataFrame, y: Any, schema: Schema | None, weights: Any) -> Ta
     counted = row_weights(weights, len(X))
     kept = counted > 0  # a row that does not count must not make a bin either
     return Table(schema.features, target, np.concatenate(columns, axis=1)[kept], counted[kept])
+
+
+def _is_encoded(X: Any, schema: Any) -> TypeGuard[Numbers]:
+    """Whether these are rows as the schema encodes them."""
+    return isinstance(X, np.ndarray) and isinstance(schema, Schema) and X.ndim == 2 and X.shape[1] == len(schema)
 
 
 def _class_column(y: Any, count: int) -> pd.Series[Any]:

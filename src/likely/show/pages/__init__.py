@@ -18,7 +18,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def report(
-    found: Explanation | Iterable[Explanation],
+    explanations: Explanation | Iterable[Explanation],
     path: str | Path,
     *,
     title: str | None = None,
@@ -30,13 +30,20 @@ def report(
 ) -> None:
     """Write a self-contained HTML page of one explanation, or of many.
 
-    Of one: `front`, `verification` and `reason` (what `why_not` said) are shown if they are given. Of many: `names` are
-    those of the rows (their numbers, if left out), and `groups` has a value per row by which numbers are told apart.
+    Args:
+        explanations: An explanation, or several.
+        path: Where to write it; the folder must exist.
+        title: The heading of the page.
+        front: Of one: what `Explainer.front` said of the row.
+        verification: Of one: what `verify` said.
+        reason: Of one: what `Explainer.why_not` said.
+        names: Of many: the names of the rows; their numbers, if left out.
+        groups: Of many: a value per row, by which numbers are told apart.
     """
-    if isinstance(found, Explanation):
-        body, kind = one_page(found, front, verification, reason), "Counterfactual explanation"
+    if isinstance(explanations, Explanation):
+        body, kind = one_page(explanations, front, verification, reason), "Counterfactual explanation"
     else:
-        several = list(found)
+        several = list(explanations)
         if not several:
             raise ExplainerError("A report", "have an explanation", "none", "explain a row first")
         body, kind = many_page(several, range(len(several)) if names is None else names, groups), "Counterfactual explanations"

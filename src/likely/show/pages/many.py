@@ -14,19 +14,19 @@ from likely.show.pages.pictures import bar_picture
 
 def many_page(explanations: Sequence[Explanation], names: Sequence[Any], groups: Sequence[Any] | None) -> Html:
     """What the answers say together, per group if asked, and each of them."""
-    found = audit(explanations, groups)
-    return join(_tiles(found), _features(found), _groups(found), _rows(explanations, names))
+    counted = audit(explanations, groups)
+    return join(_tiles(counted), _features(counted), _groups(counted), _rows(explanations, names))
 
 
-def _tiles(found: Audit) -> Html:
+def _tiles(counted: Audit) -> Html:
     tiles = [
-        (f"{found.rows:,}", "rows explained"),
-        (share(found.certified, found.rows), "certified: proved that nothing better exists"),
-        (share(found.answered, found.rows), "have an answer"),
-        (share(found.keeping, found.answers), "of the answers keep every rule"),
+        (f"{counted.rows:,}", "rows explained"),
+        (share(counted.certified, counted.rows), "certified: proved that there is no better answer, or none"),
+        (share(counted.answered, counted.rows), "have an answer"),
+        (share(counted.keeping, counted.answers), "of the answers keep every rule"),
     ]
-    if found.cost and found.changes:
-        tiles += [(f"{found.cost.median:.3g}", "median cost"), (f"{found.changes.median:.3g}", "features changed (median)")]
+    if counted.cost and counted.changes:
+        tiles += [(f"{counted.cost.median:.3g}", "median cost"), (f"{counted.changes.median:.3g}", "features changed (median)")]
     return el(
         "div",
         *(el("div", el("b", number), el("span", text, class_="soft small"), class_="tile") for number, text in tiles),
@@ -34,10 +34,10 @@ def _tiles(found: Audit) -> Html:
     )
 
 
-def _features(found: Audit) -> Html | None:
-    if not found.features:
+def _features(counted: Audit) -> Html | None:
+    if not counted.features:
         return None
-    body = [_use(own, found.answered) for own in found.features]
+    body = [_use(use, counted.answered) for use in counted.features]
     head = ["feature", "share", "", "up", "down", "most often to"]
     note = "How often the best answer changes a feature, and which way."
     return el(
@@ -56,25 +56,25 @@ def _use(use: Use, rows: int) -> Html:
     return el("tr", el("th", use.feature, scope="row"), *cells)
 
 
-def _groups(found: Audit) -> Html | None:
-    if not found.groups:
+def _groups(counted: Audit) -> Html | None:
+    if not counted.groups:
         return None
     body = [
         el(
             "tr",
             *(
                 el("th" if i == 0 else "td", cell, class_=None if i == 0 else "number")
-                for i, cell in enumerate(group_cells(name, own))
+                for i, cell in enumerate(group_cells(name, group))
             ),
         )
-        for name, own in found.groups
+        for name, group in counted.groups
     ]
     note = "Numbers are medians of the best answers."
     return el("section", el("h2", "Per group"), el("p", note, class_="soft"), table(GROUP_HEAD, body, range(1, len(GROUP_HEAD))))
 
 
 def _rows(explanations: Sequence[Explanation], names: Sequence[Any]) -> Html:
-    rows = [_row(own, name) for own, name in zip(explanations, names, strict=True)]
+    rows = [_row(explanation, name) for explanation, name in zip(explanations, names, strict=True)]
     return el("section", el("h2", "Every row"), el("p", "Open a row for its answers.", class_="soft"), *rows)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from likely._display.markup import Html, el, join
 from likely.explain import Explanation, Front, Verification
 from likely.schema.values import show_value
-from likely.show.pages.parts import answer_text, cards, claim_box, facts, row_table, said
+from likely.show.pages.parts import answer_text, cards, claim_box, facts, row_table, spoken_value
 from likely.show.pages.pictures import front_picture
 
 #: With more changes than this, the sentence is set smaller.
@@ -38,14 +38,15 @@ def _section(title: str, *parts: Html | None, note: str = "") -> Html:
 def _because(reason: Any) -> Html | None:
     if reason is None:
         return None
-    note = "These demands together exclude every row."
-    return _section("Why not", el("ul", *(el("li", line) for line in str(reason).splitlines())), note=note)
+    head, *reasons = str(reason).splitlines()
+    return _section("Why not", el("ul", *(el("li", line.removeprefix("- ")) for line in reasons)), note=head)
 
 
 def _answers(explanation: Explanation) -> Html | None:
     if not explanation:
         return None
-    several = "None changes all that a better one changes; the best one comes first. " if len(explanation) > 1 else ""
+    ways = "Each of the others does without a change of every better one. " if explanation.query.several_ways else ""
+    several = f"The best answer comes first. {ways}" if len(explanation) > 1 else ""
     note = f"{several}The open dot is the row as it is, the full dot the answer."
     return _section("What would have to change", cards(explanation), note=note)
 
@@ -60,8 +61,9 @@ def _front(front: Front | None) -> Html | None:
             "What plausibility costs",
             "Each point is the cheapest answer that is at least so likely; further right is more plausible.",
         )
-    proved = " A full dot is proved: no row is cheaper." if any(own.status == "optimal" for own in front.points) else ""
-    return _section(title, el("figure", front_picture(front)), note=note + proved)
+    proved = any(point.status == "optimal" for point in front.points)
+    full = " A full dot is proved: no such answer is cheaper." if proved else ""
+    return _section(title, el("figure", front_picture(front)), note=note + full)
 
 
 def _row(explanation: Explanation) -> Html:
@@ -90,14 +92,15 @@ def _checks(verification: Verification | None) -> Html | None:
 
 def _evidence(explanation: Explanation) -> Html:
     query, bounds = explanation.query, explanation.bounds
-    wanted = "any other class" if query.target is None else said(query.target)
-    least = ", ".join(f"{show_value(label)} {value:.4g}" for label, value in explanation.thresholds)
+    wanted = "any other class" if query.target is None else spoken_value(query.target)
+    thresholds = ", ".join(f"{show_value(label)} {value:.4g}" for label, value in explanation.thresholds)
     pairs = [
-        ("question", f"{'an incomplete row' if query.label is None else said(query.label)} → {wanted}"),
+        ("question", f"{'an incomplete row' if query.label is None else spoken_value(query.label)} → {wanted}"),
         ("status", f"{explanation.status}{', interrupted' if explanation.interrupted else ''}"),
-        ("bounds", f"found {_number(bounds.upper)}, nothing else below {_number(bounds.lower)} (proved)"),
-        ("least log-likelihood", least or "none was asked for"),
-        ("likelihood given", ", ".join(map(str, query.given)) or "nothing"),
+        ("upper bound", f"{_number(bounds.upper)}, the {_objective(explanation)} of the last answer"),
+        ("lower bound", f"{_number(bounds.lower)}, proved of all other answers{_exception(explanation)}"),
+        ("log-likelihood", f"at least {thresholds}" if thresholds else "any"),
+        ("given", ", ".join(map(str, query.given)) or "nothing: the likelihood of the row with its class"),
         ("search", f"{explanation.nodes:,} nodes in {explanation.seconds:.2g} s, engine {query.engine}"),
         ("model, circuit", f"{explanation.evidence.model}, {explanation.evidence.circuit}"),
         ("versions", ", ".join(f"{name} {number}" for name, number in explanation.evidence.versions.items())),
@@ -108,5 +111,16 @@ def _evidence(explanation: Explanation) -> Html:
     return _section("The proof", facts(pairs), note=note)
 
 
+def _objective(explanation: Explanation) -> str:
+    """What is minimised."""
+    weight = explanation.query.total_weight
+    return f"cost - {weight:g} * log-likelihood" if weight else "cost"
+
+
+def _exception(explanation: Explanation) -> str:
+    """The answers of which the lower bound is not proved."""
+    return " but those that change all the features that one of these changes" if explanation.query.several_ways else ""
+
+
 def _number(number: float) -> str:
-    return f"{number:.6g}" if math.isfinite(number) else "nothing"
+    return f"{number:.6g}" if math.isfinite(number) else "infinite"

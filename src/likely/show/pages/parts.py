@@ -16,14 +16,14 @@ from likely.show.pages.pictures import share_picture, track_picture
 #: status -> a word, and the class of its colour
 MARKS = {
     "optimal": ("proved", ""),
-    "feasible": ("found, not proved", "open"),
-    "infeasible": ("none exists, proved", "none"),
+    "feasible": ("not proved to be the best", "open"),
+    "infeasible": ("proved: no answer", "none"),
     "unknown": ("not decided", "open"),
     "disputed": ("disputed", "open"),
 }
 
 
-def said(value: Value) -> str:
+def spoken_value(value: Value) -> str:
     """A class or value without quotes."""
     return value if isinstance(value, str) else show_value(value)
 
@@ -37,22 +37,23 @@ def answer_text(explanation: Explanation) -> Html:
     """The best answer as a sentence, new values and old ones marked; or that there is none."""
     query = explanation.query
     if not explanation:
-        wanted = "another class" if query.target is None else said(query.target)
-        text = "No row exists" if explanation.status == "infeasible" else "No row was found"
-        return join(f"{text} that keeps every demand and that the model would decide as ", el("b", wanted), ".")
+        wanted = "anything else" if query.target is None else spoken_value(query.target)
+        text = "Nothing that is allowed" if explanation.status == "infeasible" else "Nothing that was tried"
+        return join(f"{text} would make the model say ", el("b", wanted), ".")
     pairs = [(track, move) for track in changes_of(explanation) for move in track.moves if move.answer == 0]
     moves = [
         join(spoken(track.feature), " were ", el("b", move.after), " instead of ", el("s", track.before)) for track, move in pairs
     ]
-    before = None if query.label is None else join(" instead of ", el("s", said(query.label)))
-    end = join(", the model would decide ", el("b", said(explanation.best.label)), before, ".")
+    before = None if query.label is None else join(" instead of ", el("s", spoken_value(query.label)))
+    end = join(", the model would decide ", el("b", spoken_value(explanation.best.label)), before, ".")
     return join("If ", Html(joined(moves)), end) if moves else join("Without any change", end)
 
 
 def claim_box(explanation: Explanation) -> Html:
     """What is claimed, and how strong the claim is, in a colour."""
-    text = claim(explanation).replace(" Ask why_not for the reason.", "")
-    return el("p", text, class_=f"claim {MARKS[explanation.status][1]}".strip())
+    first, *more = claim(explanation)
+    lines = [el("b", first), *(part for line in more for part in (Html("<br/>"), line))]
+    return el("p", *lines, class_=f"claim {MARKS[explanation.status][1]}".strip())
 
 
 def cards(explanation: Explanation) -> Html:
@@ -71,7 +72,7 @@ def _card(explanation: Explanation, tracks: Sequence[Track], number: int) -> Htm
 
 
 def _change(track: Track, number: int) -> Html:
-    move = next(own for own in track.moves if own.answer == number)
+    move = next(move for move in track.moves if move.answer == number)
     values = join(el("span", track.before, class_="from"), el("span", "→", class_="arrow"), el("span", move.after, class_="to"))
     picture = track_picture(track, move)
     ends = el("div", el("span", track.low), el("span", track.high), class_="ends") if picture else None
@@ -87,9 +88,9 @@ def _measures(answer: Counterfactual) -> Html:
             if before is None
             else f"{100 * before:.1f} → {100 * answer.probability_after:.1f}%"
         )
-        rows.append(_pair(f"probability of {said(answer.label)}", text, share_picture(before, answer.probability_after)))
+        rows.append(_pair(f"probability of {spoken_value(answer.label)}", text, share_picture(before, answer.probability_after)))
     if answer.percentile is not None:
-        of = said(answer.label) if answer.query.of_class else "all"
+        of = spoken_value(answer.label) if answer.query.of_class else "all"
         rows.append(
             _pair(f"likelier than … of {of} rows", f"{answer.percentile:.0f}%", share_picture(None, answer.percentile / 100))
         )
@@ -110,10 +111,10 @@ def row_table(explanation: Explanation) -> Html:
     ]
     body = []
     for j, feature in enumerate(query.schema.features):
-        new = [feature.name in own.changes for own in answers]
+        new = [feature.name in answer.changes for answer in answers]
         cells = [
-            el("td", told(feature, float(own.numbers[j]), 60) if changed else "·", class_="new" if changed else "same")
-            for own, changed in zip(answers, new, strict=True)
+            el("td", told(feature, float(answer.numbers[j]), 60) if changed else "·", class_="new" if changed else "same")
+            for answer, changed in zip(answers, new, strict=True)
         ]
         body.append(el("tr", el("th", str(feature.name), scope="row"), el("td", value_text(explanation, j)), *cells))
     return table(head, body)

@@ -83,8 +83,8 @@ def front_picture(front: Front) -> Html:
         for (a, b), proved in zip(points, table["status"] == "optimal", strict=True)
     ]
     values = [
-        _value(f"{own:.3g}", point, (*points, (math.inf, 0.0))[i + 1])
-        for i, (point, own) in enumerate(zip(points, cost, strict=True))
+        _value(f"{number:.3g}", point, (*points, (math.inf, 0.0))[i + 1])
+        for i, (point, number) in enumerate(zip(points, cost, strict=True))
     ]
     return el(
         "svg",
