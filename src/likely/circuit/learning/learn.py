@@ -25,6 +25,7 @@ from likely.circuit.model.nodes import Leaf, Node
 from likely.circuit.model.tolerances import FLOOR
 from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Schema
+from likely.schema.values import Numbers
 
 
 @dataclass(frozen=True)

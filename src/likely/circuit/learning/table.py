@@ -46,7 +46,7 @@ def table_of(X: pd.DataFrame | Numbers, y: Any, schema: Schema | None, weights: 
     if not isinstance(schema, (Schema, type(None))):
         raise CircuitError("schema", "be a Schema", type(schema).__name__, "use likely.Schema.infer(X)")
     if schema is None:
-        schema = Schema.infer(X)
+        schema = Schema.infer(X)  # type: ignore[arg-type]  # rows that are encoded come with a schema
     columns, target = [X if isinstance(X, np.ndarray) else schema.encode(X)], None
     if y is not None:
         column = _class_column(y, len(X))
