@@ -151,7 +151,7 @@ def parse(text: str) -> Network:
         for name, listed in re.findall(r"variable\s+(\S+)\s*\{\s*type\s+discrete\s*\[\s*\d+\s*\]\s*\{([^}]*)\}", text)
     }
     places = {name: j for j, name in enumerate(states)}
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     for head, body in re.findall(r"probability\s*\(([^)]*)\)\s*\{([^}]*)\}", text):
         name, _, given = (part.strip() for part in head.partition("|"))
         parents = [part.strip() for part in given.split(",")] if given else []
@@ -164,20 +164,20 @@ def parse(text: str) -> Network:
         if np.isnan(table).any():
             raise ValueError(f"The table of {name} has holes")
         table /= table.sum(axis=-1, keepdims=True)
-        found[name] = Variable(name, states[name], tuple(places[parent] for parent in parents), table)
-    return Network(tuple(found[name] for name in states))
+        variables[name] = Variable(name, states[name], tuple(places[parent] for parent in parents), table)
+    return Network(tuple(variables[name] for name in states))
 
 
 def read_networks(names: list[str], wheel: Path | None) -> dict[str, Network]:
     """The networks by name, checked against the paper's table of their sizes."""
     open_model = models_of(wheel) if set(names) - {"sprinkler"} else None
-    found = {}
+    networks = {}
     for name in names:
         text = SPRINKLER if open_model is None or name == "sprinkler" else gzip.decompress(open_model(f"{name}.bif.gz")).decode()
-        found[name] = parse(text)
-        if found[name].size != SIZES[name]:
-            raise ValueError(f"{name} has {found[name].size} nodes, edges and parameters, the paper's has {SIZES[name]}")
-    return found
+        networks[name] = parse(text)
+        if networks[name].size != SIZES[name]:
+            raise ValueError(f"{name} has {networks[name].size} nodes, edges and parameters, the paper's has {SIZES[name]}")
+    return networks
 
 
 def models_of(wheel: Path | None) -> Callable[[str], bytes]:
@@ -240,16 +240,16 @@ def measure(network: Network, learner: str, seed: int) -> dict[str, Any]:
     start = time.perf_counter()
     circuit = LEARNERS[learner](train, network, seed)
     seconds = time.perf_counter() - start
-    true, found = network.log_probability(test), log_likelihood(circuit, test.astype(np.float64))
+    true, learned = network.log_probability(test), log_likelihood(circuit, test.astype(np.float64))
     distance, exact = variation(network, circuit, random)
     return {
         "seed": seed,
-        "pearson": float(stats.pearsonr(true, found)[0]),
-        "kendall": float(stats.kendalltau(true, found)[0]),
-        "spearman": float(stats.spearmanr(true, found)[0]),
+        "pearson": float(stats.pearsonr(true, learned)[0]),
+        "kendall": float(stats.kendalltau(true, learned)[0]),
+        "spearman": float(stats.spearmanr(true, learned)[0]),
         "variation": distance,
         "exact": exact,
-        "log_likelihood": float(found.mean()),
+        "log_likelihood": float(learned.mean()),
         "true_log_likelihood": float(true.mean()),
         "nodes": len(circuit),
         "seconds": seconds,

@@ -80,12 +80,12 @@ class Grower:
 
 def grown(size: int, common: bool) -> Circuit:
     """The random circuit whose size is nearest to the wanted one."""
-    found: list[list[Node]] = []
+    candidates: list[list[Node]] = []
     for seed, budget in product(range(10), (size, 1.5 * size, 2 * size)):
         grower = Grower(seed, common)
         grower.sum(list(range(len(VARIABLES))), budget)
-        found.append(grower.nodes)
-    return Circuit(VARIABLES, tuple(min(found, key=lambda nodes: abs(len(nodes) - size))))
+        candidates.append(grower.nodes)
+    return Circuit(VARIABLES, tuple(min(candidates, key=lambda nodes: abs(len(nodes) - size))))
 
 
 def circuits(count: int) -> Iterator[tuple[str, Circuit, np.ndarray]]:
@@ -154,7 +154,7 @@ def measure(name: str, circuit: Circuit, rows: np.ndarray, python: Path | None) 
     ours, few = log_likelihood(circuit, rows, n_jobs=1), rows[:20_000]
     seconds, numpy_seconds = best_of(5, lambda: log_likelihood(circuit, rows, n_jobs=1), lambda: recursion(circuit, few))
     speed, plain = len(rows) / seconds, len(few) / numpy_seconds
-    found = {
+    result = {
         "circuit": name, "nodes": len(circuit), "edges": circuit.edges, "rows_per_second": speed,
         "numpy_rows_per_second": plain, "over_numpy": speed / plain,
         "difference": float(np.abs(ours[: len(few)] - recursion(circuit, few)).max()),
@@ -162,10 +162,10 @@ def measure(name: str, circuit: Circuit, rows: np.ndarray, python: Path | None) 
     if python is not None:
         some = rows[:2000]
         spflow_seconds, theirs = spflow(python, circuit, some)
-        found["spflow_rows_per_second"] = len(some) / spflow_seconds
-        found["over_spflow"] = found["rows_per_second"] / found["spflow_rows_per_second"]
-        found["spflow_difference"] = float(np.abs(ours[: len(some)] - theirs).max())
-    return found
+        result["spflow_rows_per_second"] = len(some) / spflow_seconds
+        result["over_spflow"] = result["rows_per_second"] / result["spflow_rows_per_second"]
+        result["spflow_difference"] = float(np.abs(ours[: len(some)] - theirs).max())
+    return result
 
 
 def main() -> None:
@@ -180,13 +180,13 @@ def main() -> None:
     heads += [("numpy", 9), ("ratio", 7), ("SPFlow", 8), ("ratio", 7)]
     print(f"{'circuit':24}", *(f"{head:>{width}}" for head, width in heads), "  largest difference")
     for name, circuit, rows in circuits(options.rows):
-        found = measure(name, circuit, rows, options.spflow)
-        results.append(found)
-        print(f"{name:24} {found['nodes']:6} {found['edges']:6} {found['rows_per_second']:11,.0f}", end=" ")
+        result = measure(name, circuit, rows, options.spflow)
+        results.append(result)
+        print(f"{name:24} {result['nodes']:6} {result['edges']:6} {result['rows_per_second']:11,.0f}", end=" ")
         for rival, width in ("numpy", 9), ("spflow", 8):
-            speed, ratio = found.get(f"{rival}_rows_per_second", np.nan), found.get(f"over_{rival}", np.nan)
+            speed, ratio = result.get(f"{rival}_rows_per_second", np.nan), result.get(f"over_{rival}", np.nan)
             print(f"{speed:{width},.0f} {ratio:6.1f}x", end=" ")
-        print(f"  {max(found['difference'], found.get('spflow_difference', 0.0)):.1e}", flush=True)
+        print(f"  {max(result['difference'], result.get('spflow_difference', 0.0)):.1e}", flush=True)
     if options.json:
         options.json.write_text(json.dumps({"rows": options.rows, "results": results}, indent=1))
 

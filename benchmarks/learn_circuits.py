@@ -69,10 +69,10 @@ def authors(path: Path, train: pd.DataFrame, test: pd.DataFrame, target: str) ->
     schema = likely.Schema.infer(train.drop(columns=target), features=kinds)
     circuit = likely.circuit.from_case(case, schema)
     texts = dict(zip(sorted(train[target].unique()), case["target"]["values"], strict=True))
-    found = {}
-    for key, own in (("raw", circuit), ("normalised", normalised(circuit))):
-        found[key] = float(own.log_likelihood(test.drop(columns=target), test[target].map(texts)).mean())
-    return {**found, "nodes": len(circuit)}
+    means = {}
+    for key, scored in (("raw", circuit), ("normalised", normalised(circuit))):
+        means[key] = float(scored.log_likelihood(test.drop(columns=target), test[target].map(texts)).mean())
+    return {**means, "nodes": len(circuit)}
 
 
 def learned(name: str, table: pd.DataFrame, fold: int, finest: float, cases: Path | None) -> dict[str, Any]:
@@ -81,17 +81,17 @@ def learned(name: str, table: pd.DataFrame, fold: int, finest: float, cases: Pat
     train, test = fold_of(table, fold)
     X, y = train.drop(columns=target), train[target]
     schema = likely.Schema.infer(X, features={column: "continuous" for column in CONTINUOUS if column in X.columns})
-    found = likely.circuit.learn(X, y, schema, finest=finest, progress=False)
+    outcome = likely.circuit.learn(X, y, schema, finest=finest, progress=False)
     result: dict[str, Any] = {
         "data": name,
         "fold": fold,
-        "test": float(found.circuit.log_likelihood(test.drop(columns=target), test[target]).mean()),
-        "validation": found.validation,
-        "train": found.train,
-        "nodes": len(found.circuit),
-        "edges": found.circuit.edges,
-        "normalised": found.circuit.check().normalised,
-        "seconds": found.seconds,
+        "test": float(outcome.circuit.log_likelihood(test.drop(columns=target), test[target]).mean()),
+        "validation": outcome.validation,
+        "train": outcome.train,
+        "nodes": len(outcome.circuit),
+        "edges": outcome.circuit.edges,
+        "normalised": outcome.circuit.check().normalised,
+        "seconds": outcome.seconds,
         "published": REFERENCE[name][0][fold],
     }
     path = cases / f"{name}-{fold}.json.gz" if cases is not None else None
@@ -107,11 +107,11 @@ def show(results: list[dict[str, Any]]) -> None:
         "                                  on these rows     normalised"
     )
     for r in results:
-        own = r.get("authors", {"raw": math.nan, "normalised": math.nan})
+        theirs = r.get("authors", {"raw": math.nan, "normalised": math.nan})
         low, high = REFERENCE[r["data"]][1]
         print(
-            f"{r['data']:7} {r['fold']:4d}  {r['test']:7.3f}  {r['published']:9.3f}  {own['raw']:16.3f}  "
-            f"{own['normalised']:10.3f}  {r['nodes']:6d}  {r['edges']:5d}  {low}-{high:<7d}  {r['seconds']:7.1f}"
+            f"{r['data']:7} {r['fold']:4d}  {r['test']:7.3f}  {r['published']:9.3f}  {theirs['raw']:16.3f}  "
+            f"{theirs['normalised']:10.3f}  {r['nodes']:6d}  {r['edges']:5d}  {low}-{high:<7d}  {r['seconds']:7.1f}"
         )
 
 
@@ -123,8 +123,8 @@ def growth_row(rows: int) -> dict[str, Any]:
     for j in range(5):
         X[f"c{j}"] = np.array(list("abcdef"))[(kind + rng.integers(0, 1 + j, rows)) % 6]
     before = peak_mb()
-    found = likely.circuit.learn(X, None, progress=False)
-    return {"rows": rows, "seconds": found.seconds, "table_mb": before, "peak_mb": peak_mb(), "nodes": len(found.circuit)}
+    outcome = likely.circuit.learn(X, None, progress=False)
+    return {"rows": rows, "seconds": outcome.seconds, "table_mb": before, "peak_mb": peak_mb(), "nodes": len(outcome.circuit)}
 
 
 def peak_mb() -> float:
@@ -135,18 +135,18 @@ def peak_mb() -> float:
 
 def growth() -> list[dict[str, Any]]:
     """Seconds and memory for 10^4, 10^5 and 10^6 rows, each in a process of its own."""
-    found = []
+    measured = []
     print("rows        seconds  per 10^5 rows  peak MB (with the table alone)  nodes")
     for rows in (10_000, 100_000, 1_000_000):
         run = subprocess.run([sys.executable, __file__, "-", "--rows", str(rows)], capture_output=True, text=True, check=True)
-        own = json.loads(run.stdout)
-        found.append(own)
-        per = own["seconds"] / rows * 1e5
+        row = json.loads(run.stdout)
+        measured.append(row)
+        per = row["seconds"] / rows * 1e5
         print(
-            f"{rows:9d}  {own['seconds']:8.1f}  {per:13.1f}  {own['peak_mb']:7.0f} ({own['table_mb']:.0f})  {own['nodes']:20d}",
+            f"{rows:9d}  {row['seconds']:8.1f}  {per:13.1f}  {row['peak_mb']:7.0f} ({row['table_mb']:.0f})  {row['nodes']:20d}",
             flush=True,
         )
-    return found
+    return measured
 
 
 def main() -> None:

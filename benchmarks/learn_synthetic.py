@@ -72,11 +72,11 @@ class Mixture:
 
 def table(rows: np.ndarray) -> pd.DataFrame:
     """The rows as a user has them."""
-    found = pd.DataFrame(rows[:, :5], columns=[f"x{i}" for i in range(5)])
-    found["count"] = rows[:, 5].astype(int)
+    frame = pd.DataFrame(rows[:, :5], columns=[f"x{i}" for i in range(5)])
+    frame["count"] = rows[:, 5].astype(int)
     for i, column in enumerate(rows[:, 6:].T.astype(int)):
-        found[f"c{i}"] = np.array(list("abcdefgh"))[column]
-    return found
+        frame[f"c{i}"] = np.array(list("abcdefgh"))[column]
+    return frame
 
 
 def schema_of(X: pd.DataFrame) -> likely.Schema:
@@ -117,16 +117,16 @@ def _scored(logs: np.ndarray, circuit: Circuit) -> dict[str, float]:
     return {"held_out": float(logs.mean()), "nodes": len(circuit), "edges": circuit.edges}
 
 
-def _standing_in(nodes: list[dict[str, Any]]) -> Any:
+def _standing_in(items: list[dict[str, Any]]) -> Any:
     """Objects of SPFlow's shape, which is all that the reader asks for."""
-    found: list[Any] = []
-    for item in nodes:
+    nodes: list[Any] = []
+    for item in items:
         node = type(item["kind"].title(), (), {})()
         vars(node).update({key: value for key, value in item.items() if key != "kind"})
-        node.children = [found[child] for child in item.get("children", [])]
+        node.children = [nodes[child] for child in item.get("children", [])]
         node.scope = [item["variable"]] if "variable" in item else []
-        found.append(node)
-    return found[-1]
+        nodes.append(node)
+    return nodes[-1]
 
 
 def normalised(circuit: Circuit) -> Circuit:
@@ -155,10 +155,12 @@ def main() -> None:
     print(f"{'rows':>6} {'learner':26}", *(f"{head:>{width}}" for head, width in heads))
     for count in options.rows:
         train = mixture.rows(count, 1)
-        for found in ours(train, test) + (spflow(options.spflow, train, test) if options.spflow else []):
-            results.append({"rows": count, **found})
-            print(f"{count:6} {found['learner']:26} {found['held_out']:9.3f} {truth - found['held_out']:9.3f}", end=" ")
-            print(f"{found['nodes']:6} {found['edges']:6} {found['seconds']:8.1f} {found['processor_seconds']:9.1f}", flush=True)
+        for result in ours(train, test) + (spflow(options.spflow, train, test) if options.spflow else []):
+            results.append({"rows": count, **result})
+            print(f"{count:6} {result['learner']:26} {result['held_out']:9.3f} {truth - result['held_out']:9.3f}", end=" ")
+            print(
+                f"{result['nodes']:6} {result['edges']:6} {result['seconds']:8.1f} {result['processor_seconds']:9.1f}", flush=True
+            )
     if options.json:
         options.json.write_text(json.dumps({"truth": truth, "results": results}, indent=1))
 

@@ -24,13 +24,13 @@ def bits(numbers: Any) -> bytes:
     return np.asarray(numbers, dtype=np.float64).tobytes()
 
 
-def assert_same(found: Circuit, circuit: Circuit, rows: np.ndarray) -> None:
+def assert_same(again: Circuit, circuit: Circuit, rows: np.ndarray) -> None:
     """Equal, down to the types and the bits of every number; and so are the likelihoods."""
-    assert found == circuit
-    assert repr(found.nodes) == repr(circuit.nodes)
-    assert repr(found.variables) == repr(circuit.variables)
-    assert bits(found.floor) == bits(circuit.floor)
-    assert bits(log_likelihood(found, rows)) == bits(log_likelihood(circuit, rows))
+    assert again == circuit
+    assert repr(again.nodes) == repr(circuit.nodes)
+    assert repr(again.variables) == repr(circuit.variables)
+    assert bits(again.floor) == bits(circuit.floor)
+    assert bits(log_likelihood(again, rows)) == bits(log_likelihood(circuit, rows))
 
 
 @given(st.data())
@@ -48,8 +48,8 @@ def test_pickles_and_copies_are_bit_exact(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(aligned=False))
     rows = data.draw(strategies.circuit_rows(circuit))
     log_likelihood(circuit, rows)  # what was compiled is not part of the value
-    for found in (pickle.loads(pickle.dumps(circuit)), copy.deepcopy(circuit), copy.copy(circuit)):
-        assert_same(found, circuit, rows)
+    for again in (pickle.loads(pickle.dumps(circuit)), copy.deepcopy(circuit), copy.copy(circuit)):
+        assert_same(again, circuit, rows)
 
 
 def awkward() -> Circuit:

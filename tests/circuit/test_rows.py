@@ -39,8 +39,8 @@ def test_tables() -> None:
 
 
 def test_columns_that_are_not_there_are_unknown() -> None:
-    found = circuit().encode(TABLE[["kind"]])
-    np.testing.assert_array_equal(found, [[math.nan, 0.0, math.nan], [math.nan, 1.0, math.nan], [math.nan] * 3])
+    rows = circuit().encode(TABLE[["kind"]])
+    np.testing.assert_array_equal(rows, [[math.nan, 0.0, math.nan], [math.nan, 1.0, math.nan], [math.nan] * 3])
     np.testing.assert_allclose(circuit().log_likelihood(TABLE[["kind"]]), [math.log(0.5), math.log(0.5), 0])
 
 

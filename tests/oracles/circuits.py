@@ -57,7 +57,7 @@ def density(leaf: Leaf, v: float) -> float:
     """The density of a leaf at a value, the floor aside."""
     if isinstance(leaf, Histogram):
         bins = zip(leaf.breaks, leaf.breaks[1:], leaf.densities, strict=False)
-        return next((found for low, high, found in bins if low <= v < high), 0.0)
+        return next((height for low, high, height in bins if low <= v < high), 0.0)
     if isinstance(leaf, Categories):
         return leaf.probabilities[int(v)] if 0 <= v < len(leaf.probabilities) else 0.0
     if isinstance(leaf, Bernoulli):
@@ -138,7 +138,7 @@ def codes_inside(feature: Feature) -> list[float]:
     return [float(code) for code in codes if not isinstance(code, str)]
 
 
-def room_of(feature: Feature, v: float) -> Fraction:
+def measure_of(feature: Feature, v: float) -> Fraction:
     """The measure of one value."""
     step = step_of(feature)
     return Fraction(1) if v < -FARTHEST or step is None else Fraction(step)
@@ -161,9 +161,9 @@ def product_space(circuit: Circuit) -> list[tuple[float, ...]]:
     return list(itertools.product(*(values_of(variable) for variable in circuit.variables)))
 
 
-def room_of_row(circuit: Circuit, row: Row) -> Fraction:
+def measure_of_row(circuit: Circuit, row: Row) -> Fraction:
     """The measure of one row of a circuit whose variables have finitely many values."""
-    return math.prod((room_of(variable, v) for variable, v in zip(circuit.variables, row, strict=True)), start=Fraction(1))
+    return math.prod((measure_of(variable, v) for variable, v in zip(circuit.variables, row, strict=True)), start=Fraction(1))
 
 
 # -- one sweep --------------------------------------------------------------------------------------------------------
@@ -187,15 +187,15 @@ def at_most(weights: Sequence[Fraction], children: Sequence[Fraction]) -> Fracti
 
 def swept(circuit: Circuit, leaf_values: Mapping[int, Fraction], algebra: Algebra = total) -> list[Fraction]:
     """The value of every node, from those of the leaves."""
-    found: list[Fraction] = []
+    values: list[Fraction] = []
     for place, node in enumerate(circuit.nodes):
         if isinstance(node, Sum):
-            found.append(algebra([Fraction(w) for w in node.weights], [found[child] for child in node.children]))
+            values.append(algebra([Fraction(w) for w in node.weights], [values[child] for child in node.children]))
         elif isinstance(node, Product):
-            found.append(math.prod((found[child] for child in node.children), start=Fraction(1)))
+            values.append(math.prod((values[child] for child in node.children), start=Fraction(1)))
         else:
-            found.append(leaf_values[place])
-    return found
+            values.append(leaf_values[place])
+    return values
 
 
 def leaves_of(circuit: Circuit) -> dict[int, Leaf]:
@@ -229,17 +229,17 @@ def witnesses(leaf: Leaf, feature: Feature, region: Region) -> list[float]:
     """Values of a feature in a region, among them one where the leaf is least and one where it is greatest."""
     top = peak(leaf)
     marks = [*breaks_of(leaf), *(() if top is None else (top,))]
-    found: list[float] = []
+    candidates: list[float] = []
     for low, high in region.intervals:
         near = [low, high, *(mark for mark in marks if low <= mark <= high)]
         step = step_of(feature)
         if step is None or high < -FARTHEST:
-            found += [v for mark in near for v in (mark, float(np.nextafter(mark, -np.inf)))]
+            candidates += [v for mark in near for v in (mark, float(np.nextafter(mark, -np.inf)))]
         else:
             places = {k for mark in near for k in range(math.floor(mark / step) - 1, math.ceil(mark / step) + 2)}
-            found += [multiple(k, step) for k in places] + [v for v in (low, high) if feature.fits(np.array([v]))[0]]
-    fitting = feature.fits(np.array(found))
-    values = [v for v, fits in zip(found, fitting, strict=True) if fits and v in region]
+            candidates += [multiple(k, step) for k in places] + [v for v in (low, high) if feature.fits(np.array([v]))[0]]
+    fitting = feature.fits(np.array(candidates))
+    values = [v for v, fits in zip(candidates, fitting, strict=True) if fits and v in region]
     # the greatest density of a continuous family is taken over reals, between the multiples of a step too
     inner = leaf.numbers if isinstance(leaf, Coded) else leaf
     return values + [v for v in (top,) if v is not None and v in region and getattr(inner, "family", "") != "poisson"]
@@ -253,8 +253,8 @@ def box_bounds(circuit: Circuit, box: Mapping[Any, Region]) -> tuple[Fraction, F
     for place, leaf in leaves_of(circuit).items():
         feature = circuit.variables[leaf.variable]
         points = witnesses(leaf, feature, box.get(feature.name, feature.region))
-        found = [max(Fraction(density(leaf, v)), floor) for v in points]
-        least[place], greatest[place] = min(found), max(found)
+        densities = [max(Fraction(density(leaf, v)), floor) for v in points]
+        least[place], greatest[place] = min(densities), max(densities)
     return swept(circuit, least)[-1], swept(circuit, greatest)[-1]
 
 
@@ -262,13 +262,13 @@ def leaf_mass(leaf: Leaf, feature: Feature, region: Region) -> Fraction:
     """The probability that a leaf gives to the values of a feature in a region."""
     if step_of(feature) is not None and peak(leaf) is None:
         inside = [v for v in values_of(feature) if v in region]
-        return sum((Fraction(density(leaf, v)) * room_of(feature, v) for v in inside), start=Fraction(0))
+        return sum((Fraction(density(leaf, v)) * measure_of(feature, v) for v in inside), start=Fraction(0))
     codes = [feature.atom_number(k) for k in range(len(feature.atoms))] if feature.numeric else []
-    found = sum((Fraction(density(leaf, code)) for code in codes if code in region), start=Fraction(0))
+    total = sum((Fraction(density(leaf, code)) for code in codes if code in region), start=Fraction(0))
     for low, high in (region & feature.region).intervals:
         if high > -FARTHEST:
-            found += _number_mass(leaf, low, high)
-    return found
+            total += _number_mass(leaf, low, high)
+    return total
 
 
 def _number_mass(leaf: Leaf, low: float, high: float) -> Fraction:
@@ -283,13 +283,13 @@ def _number_mass(leaf: Leaf, low: float, high: float) -> Fraction:
 
 def probability(circuit: Circuit, box: Mapping[Any, Region]) -> Fraction:
     """The probability of a box under a normalised circuit whose variables have finitely many values: a sum over rows."""
-    found = Fraction(0)
+    total = Fraction(0)
     for row in product_space(circuit):
         inside = (v in box[f.name] for f, v in zip(circuit.variables, row, strict=True) if f.name in box)
         if all(inside):
             bare = {place: Fraction(density(leaf, row[leaf.variable])) for place, leaf in leaves_of(circuit).items()}
-            found += swept(circuit, bare)[-1] * room_of_row(circuit, row)
-    return found
+            total += swept(circuit, bare)[-1] * measure_of_row(circuit, row)
+    return total
 
 
 # -- expected counts --------------------------------------------------------------------------------------------------
@@ -297,11 +297,11 @@ def probability(circuit: Circuit, box: Mapping[Any, Region]) -> Fraction:
 
 def tree_count(circuit: Circuit) -> int:
     """How many induced trees there are: a child chosen at every sum."""
-    found: list[int] = []
+    counts: list[int] = []
     for node in circuit.nodes:
-        below = [found[child] for child in node.children] if isinstance(node, (Sum, Product)) else []
-        found.append(sum(below) if isinstance(node, Sum) else math.prod(below))
-    return found[-1]
+        below = [counts[child] for child in node.children] if isinstance(node, (Sum, Product)) else []
+        counts.append(sum(below) if isinstance(node, Sum) else math.prod(below))
+    return counts[-1]
 
 
 def trees(
@@ -337,9 +337,9 @@ def expected_counts(circuit: Circuit, rows: Any, weights: Row) -> tuple[np.ndarr
     ]
     for row, weight in zip(rows, weights, strict=True):
         at = leaf_values(circuit, [float(v) for v in row])
-        found = list(trees(circuit, at, len(circuit.nodes) - 1))
-        whole = sum((value for value, _, _ in found), start=Fraction(0))
-        for value, passed, reached in found if whole else ():
+        induced = list(trees(circuit, at, len(circuit.nodes) - 1))
+        whole = sum((value for value, _, _ in induced), start=Fraction(0))
+        for value, passed, reached in induced if whole else ():
             share = weight * float(value / whole)
             for e in passed:
                 edges[e] += share

@@ -101,18 +101,18 @@ def plain(value: Any) -> Any:
 
 def dump(root: Any) -> list[dict[str, Any]]:
     """The nodes of a circuit, children before parents."""
-    nodes = get_topological_order(root)
-    place = {node: i for i, node in enumerate(nodes)}
-    found = []
-    for node in nodes:
+    order = get_topological_order(root)
+    place = {node: i for i, node in enumerate(order)}
+    nodes = []
+    for node in order:
         item = {"class": type(node).__name__}
         for key, value in vars(node).items():
             if key == "children":
                 item[key] = [place[child] for child in value]
             elif not key.startswith("_") and key not in ("id", "type", "bin_repr_points"):
                 item[key] = plain(value)
-        found.append(item)
-    return found
+        nodes.append(item)
+    return nodes
 
 
 def edges(root: Any, rows: np.ndarray, lower: list[float], upper: list[float]) -> np.ndarray:

@@ -23,13 +23,13 @@ from tests.oracles import circuits as oracle
 
 
 def bins(values: Any, feature: Feature, finest: float = FINEST) -> Bins:
-    (found,) = bins_of(np.asarray(values, dtype=np.float64)[:, None], [feature], finest)
-    return found
+    (made,) = bins_of(np.asarray(values, dtype=np.float64)[:, None], [feature], finest)
+    return made
 
 
-def core(found: Bins) -> np.ndarray:
+def core(made: Bins) -> np.ndarray:
     """The breaks within what was seen."""
-    return found.breaks[found.tails[0] : len(found.breaks) - found.tails[1]]
+    return made.breaks[made.tails[0] : len(made.breaks) - made.tails[1]]
 
 
 def spread_of(values: np.ndarray) -> float:
@@ -57,48 +57,48 @@ def any_columns(draw: st.DrawFn) -> tuple[Feature, np.ndarray]:
 @given(any_columns(), st.sampled_from([FINEST, 0.05, 1.0]))
 def test_every_value_has_a_bin_and_every_bin_has_room(column: tuple[Feature, np.ndarray], finest: float) -> None:
     feature, values = column
-    found = bins(values, feature, finest)
-    assert (np.diff(found.breaks) > 0).all()
-    assert (found.measure > 0).all()
-    assert np.isfinite(1 / found.measure).all()
-    assert len(found) == found.codes + len(found.breaks) - 1
-    place = found.index(values)
+    made = bins(values, feature, finest)
+    assert (np.diff(made.breaks) > 0).all()
+    assert (made.measure > 0).all()
+    assert np.isfinite(1 / made.measure).all()
+    assert len(made) == made.codes + len(made.breaks) - 1
+    place = made.index(values)
     assert (place[np.isnan(values)] == -1).all()
     code = values < -LARGEST
     assert [feature.atom_number(k) for k in place[code]] == values[code].tolist()
     known = ~np.isnan(values) & ~code
-    ranges = place[known] - found.codes
-    assert (found.breaks[ranges] <= values[known]).all()
-    assert (values[known] < found.breaks[ranges + 1]).all()
+    ranges = place[known] - made.codes
+    assert (made.breaks[ranges] <= values[known]).all()
+    assert (values[known] < made.breaks[ranges + 1]).all()
 
 
 @given(any_columns())
 def test_bins_hold_the_bounds_and_only_tails_lie_beyond_what_was_seen(column: tuple[Feature, np.ndarray]) -> None:
     feature, values = column
-    found = bins(values, feature)
+    made = bins(values, feature)
     if not feature.numeric:
-        assert found.breaks.tolist() == list(range(len(feature.atoms) + 1))
-        assert found.tails == (0, 0)
+        assert made.breaks.tolist() == list(range(len(feature.atoms) + 1))
+        assert made.tails == (0, 0)
         return
     first = next(low for low, _ in feature.region.intervals if low >= -LARGEST)
     last = feature.region.high
-    assert found.breaks[0] <= first
-    assert last < found.breaks[-1]
-    place = found.index(values[values >= -LARGEST]) - found.codes
-    assert ((place >= found.tails[0]) & (place < len(found.breaks) - 1 - found.tails[1])).all()
+    assert made.breaks[0] <= first
+    assert last < made.breaks[-1]
+    place = made.index(values[values >= -LARGEST]) - made.codes
+    assert ((place >= made.tails[0]) & (place < len(made.breaks) - 1 - made.tails[1])).all()
 
 
 @given(any_columns())
 def test_the_room_of_a_bin_is_what_can_be_in_it(column: tuple[Feature, np.ndarray]) -> None:
     feature, values = column
-    found = bins(values, feature)
+    made = bins(values, feature)
     step = oracle.step_of(feature)
-    assert (found.measure[: found.codes] == 1).all()
-    wide = found.measure[found.codes :]
+    assert (made.measure[: made.codes] == 1).all()
+    wide = made.measure[made.codes :]
     if step is None:
-        np.testing.assert_array_equal(wide, np.diff(found.breaks))
+        np.testing.assert_array_equal(wide, np.diff(made.breaks))
     elif feature.numeric:
-        places = [place_of(b, step) for b in found.breaks]
+        places = [place_of(b, step) for b in made.breaks]
         inside = [code / step for code in oracle.codes_inside(feature) if feature.lower <= code <= feature.upper]
         taken = {round(code) for code in inside if abs(code - round(code)) < 1e-9}
         counts = [b - a - sum(a <= k < b for k in taken) for a, b in pairwise(places)]
@@ -109,12 +109,12 @@ def test_the_room_of_a_bin_is_what_can_be_in_it(column: tuple[Feature, np.ndarra
 def test_leaves_of_bins_have_mass_one_over_all_values(data: st.DataObject) -> None:
     """What lies within the bounds, and what a tail has beyond them."""
     feature, values = data.draw(any_columns())
-    found = bins(values, feature)
-    shares = np.array(data.draw(st.lists(st.integers(1, 9), min_size=len(found), max_size=len(found))), dtype=np.float64)
-    leaf = found.leaf(0, shares)
+    made = bins(values, feature)
+    shares = np.array(data.draw(st.lists(st.integers(1, 9), min_size=len(made), max_size=len(made))), dtype=np.float64)
+    leaf = made.leaf(0, shares)
     assert mass(leaf, feature) == pytest.approx(1, abs=1e-9)
     known = values[~np.isnan(values)]
-    expected = shares[found.index(known)] / shares.sum() / found.measure[found.index(known)]
+    expected = shares[made.index(known)] / shares.sum() / made.measure[made.index(known)]
     np.testing.assert_allclose([oracle.density(leaf, v) for v in known.tolist()], expected, rtol=1e-9)
 
 
@@ -123,9 +123,9 @@ def test_small_features_sum_to_one(data: st.DataObject) -> None:
     """Over the values within the bounds, with the tails, which lie beyond, left empty."""
     feature = data.draw(strategies.small_features("f"))
     values = np.array(oracle.values_of(feature))
-    found = bins(values, feature)
-    leaf = found.leaf(0, np.bincount(found.index(values), minlength=len(found)).astype(np.float64))
-    total = sum(Fraction(oracle.density(leaf, v)) * oracle.room_of(feature, v) for v in values.tolist())
+    made = bins(values, feature)
+    leaf = made.leaf(0, np.bincount(made.index(values), minlength=len(made)).astype(np.float64))
+    total = sum(Fraction(oracle.density(leaf, v)) * oracle.measure_of(feature, v) for v in values.tolist())
     assert float(total) == pytest.approx(1, abs=1e-9)
 
 
@@ -138,14 +138,14 @@ def test_no_bin_is_narrower_than_finest(seed: int, count: int, finest: float, ta
     rng = np.random.default_rng(seed)
     values = rng.standard_cauchy(count) ** (2 * tail + 1)
     values = np.where(rng.random(count) < 0.5, np.round(values, 1), values)
-    found = bins(values, Continuous("x", values.min(), values.max()), finest)
-    assert np.diff(core(found)).min() >= finest * spread_of(values) * (1 - 1e-9)
+    made = bins(values, Continuous("x", values.min(), values.max()), finest)
+    assert np.diff(core(made)).min() >= finest * spread_of(values) * (1 - 1e-9)
 
 
 def test_bins_have_rows_to_learn_from() -> None:
     values = np.random.default_rng(0).normal(size=3000)
-    found = bins(values, Continuous("x", -9, 9))
-    counts = np.bincount(found.index(values), minlength=len(found))[found.tails[0] : len(found) - found.tails[1]]
+    made = bins(values, Continuous("x", -9, 9))
+    counts = np.bincount(made.index(values), minlength=len(made))[made.tails[0] : len(made) - made.tails[1]]
     assert counts.min() >= FEWEST_ROWS
     assert len(counts) > 100
     many = np.random.default_rng(0).normal(size=100_000)
@@ -162,10 +162,10 @@ def test_a_value_that_repeats_has_a_bin_of_its_own() -> None:
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.random(1000), np.full(200, 0.5), np.full(100, 0.75)])
     assert OFTEN * len(values) < 100
-    found = bins(values, Continuous("x", 0, 1))
+    made = bins(values, Continuous("x", 0, 1))
     width = FINEST * spread_of(values)
     for value in (0.5, 0.75):
-        low, high = found.breaks[found.index(np.array([value]))[0] + np.arange(2)]
+        low, high = made.breaks[made.index(np.array([value]))[0] + np.arange(2)]
         assert high - low == pytest.approx(width, rel=0.5)
         assert low <= value - width / 2
         assert value + width / 2 <= high
@@ -173,16 +173,16 @@ def test_a_value_that_repeats_has_a_bin_of_its_own() -> None:
 
 def test_of_two_close_values_the_more_frequent_has_the_bin() -> None:
     values = np.concatenate([np.linspace(0, 1, 100), np.full(30, 0.5), np.full(20, 0.501)])
-    found = bins(values, Continuous("x", 0, 1))
-    low, high = found.breaks[found.index(np.array([0.5]))[0] + np.arange(2)]
+    made = bins(values, Continuous("x", 0, 1))
+    low, high = made.breaks[made.index(np.array([0.5]))[0] + np.arange(2)]
     assert (low + high) / 2 == pytest.approx(0.5, abs=1e-9)
-    assert found.index(np.array([0.5])) == found.index(np.array([0.501]))
+    assert made.index(np.array([0.5])) == made.index(np.array([0.501]))
 
 
 def test_tails_widen() -> None:
-    found = bins(np.linspace(0, 1, 50), Continuous("x", 0, 1))
-    widths = np.diff(found.breaks)
-    assert found.tails == (3, 3)
+    made = bins(np.linspace(0, 1, 50), Continuous("x", 0, 1))
+    widths = np.diff(made.breaks)
+    assert made.tails == (3, 3)
     assert widths[-3:] == pytest.approx([0.05, 0.2, 1.0])
     assert widths[2::-1] == pytest.approx([0.05, 0.2, 1.0])
     wider = bins(np.linspace(0, 1, 50), Continuous("x", -100, 50))
@@ -195,8 +195,8 @@ def test_tails_widen() -> None:
 
 def test_whole_numbers_of_a_short_range_have_a_bin_each() -> None:
     values = np.array([3.0, 7.0, 3.0 + MOST_WHOLE - 1])
-    found = bins(values, Integer("n", 0, 1000))
-    assert core(found).tolist() == list(range(3, 3 + MOST_WHOLE + 1))
+    made = bins(values, Integer("n", 0, 1000))
+    assert core(made).tolist() == list(range(3, 3 + MOST_WHOLE + 1))
 
 
 @given(st.integers(0, 2**32), st.integers(2, 200), st.sampled_from([300, 10_000, 10**6, 2**40]))
@@ -204,11 +204,11 @@ def test_whole_numbers_of_a_long_range(seed: int, count: int, size: int) -> None
     """The greatest one too lies in a bin of what was seen, and breaks are whole numbers."""
     rng = np.random.default_rng(seed)
     values = np.append(np.round(rng.gamma(0.5, size, count)), [0.0, size, size])
-    found = bins(values, Integer("n", 0, values.max()))
-    assert (found.breaks == np.round(found.breaks)).all()
-    assert core(found)[0] <= 0
-    assert core(found)[-1] >= values.max() + 1
-    assert np.diff(core(found)).min() >= max(1, FINEST * spread_of(values) * (1 - 1e-9))
+    made = bins(values, Integer("n", 0, values.max()))
+    assert (made.breaks == np.round(made.breaks)).all()
+    assert core(made)[0] <= 0
+    assert core(made)[-1] >= values.max() + 1
+    assert np.diff(core(made)).min() >= max(1, FINEST * spread_of(values) * (1 - 1e-9))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -217,31 +217,31 @@ def test_every_multiple_of_a_step_has_its_own_bin_however_it_was_computed(step: 
     feature = Continuous("x", 0, float(np.dtype(dtype).type(100 * step)), step=step, dtype=dtype)
     for values in (np.arange(101) * step, np.array([oracle.multiple(k, step) for k in range(101)])):
         column = values.astype(dtype).astype(np.float64)
-        found = bins(column, feature)
-        counts = Counter(found.index(column).tolist())
+        made = bins(column, feature)
+        counts = Counter(made.index(column).tolist())
         assert set(counts.values()) == {1}
-        assert np.allclose(found.measure[sorted(counts)], step)
+        assert np.allclose(made.measure[sorted(counts)], step)
 
 
 def test_a_multiple_belongs_to_its_step_whatever_its_last_bit() -> None:
-    found = bins(np.arange(11) * 0.1, Continuous("x", 0, 1, step=0.1))
+    made = bins(np.arange(11) * 0.1, Continuous("x", 0, 1, step=0.1))
     for value in (0.3, 0.1 + 0.2, math.nextafter(0.3, 0), 0.7, 0.1 * 7, 0.8 - 0.1):
-        assert found.index(np.array([value])) == found.index(np.array([round(value, 1)]))
+        assert made.index(np.array([value])) == made.index(np.array([round(value, 1)]))
 
 
 def test_a_long_range_of_steps() -> None:
     values = np.round(np.random.default_rng(0).gamma(2, 50, 2000), 2)
-    found = bins(values, Continuous("x", 0, 1000, step=0.01))
-    assert len(found) < MOST_WHOLE + 10
-    assert np.allclose(found.measure / 0.01, np.round(found.measure / 0.01))
-    assert np.allclose(found.breaks / 0.01 % 1, 0.5, atol=1e-6)
+    made = bins(values, Continuous("x", 0, 1000, step=0.01))
+    assert len(made) < MOST_WHOLE + 10
+    assert np.allclose(made.measure / 0.01, np.round(made.measure / 0.01))
+    assert np.allclose(made.breaks / 0.01 % 1, 0.5, atol=1e-6)
 
 
 def test_days() -> None:
     days = np.arange(18_000.0, 20_000.0)
-    found = bins(days, Integer("day", "2015-01-01", "2030-01-01", dtype="datetime64[ns]"))
-    assert (found.breaks == np.round(found.breaks)).all()
-    counts = np.bincount(found.index(days))
+    made = bins(days, Integer("day", "2015-01-01", "2030-01-01", dtype="datetime64[ns]"))
+    assert (made.breaks == np.round(made.breaks)).all()
+    counts = np.bincount(made.index(days))
     assert counts.max() <= 2 * counts[counts > 0].min()
 
 
@@ -251,36 +251,36 @@ def test_days() -> None:
 def test_codes_come_first_and_their_numbers_have_no_bin() -> None:
     feature = Mixed("m", 0, 9, [-1, 4], integer=True)
     values = np.array([code_number(0), code_number(1), 3.0, 5.0])
-    found = bins(values, feature)
-    assert found.codes == 2
-    assert found.index(values)[:2].tolist() == [0, 1]
-    assert len(set(found.index(values).tolist())) == 4
+    made = bins(values, feature)
+    assert made.codes == 2
+    assert made.index(values)[:2].tolist() == [0, 1]
+    assert len(set(made.index(values).tolist())) == 4
     numbers = [v for v in oracle.values_of(feature) if v > -LARGEST]
     assert 4.0 not in numbers
-    inside = set(found.index(np.array(numbers)).tolist())
-    assert all(found.measure[k] >= 1 for k in inside)
+    inside = set(made.index(np.array(numbers)).tolist())
+    assert all(made.measure[k] >= 1 for k in inside)
 
 
 def test_lists_of_values_have_a_bin_each() -> None:
     for feature in (Binary("b"), Categorical("c", tuple("abcd")), Ordinal("o", (1, 2, 3))):
-        found = bins([0.0, math.nan, 1.0], feature)
-        assert len(found) == len(feature.atoms)
-        assert found.index(np.array([0.0, 1.0, math.nan])).tolist() == [0, 1, -1]
-        assert isinstance(found.leaf(0, np.ones(len(found))), Categories)
+        made = bins([0.0, math.nan, 1.0], feature)
+        assert len(made) == len(feature.atoms)
+        assert made.index(np.array([0.0, 1.0, math.nan])).tolist() == [0, 1, -1]
+        assert isinstance(made.leaf(0, np.ones(len(made))), Categories)
 
 
 def test_no_rows_and_nothing_known() -> None:
     for feature in (Continuous("x", -2, 8), Integer("n", -2, 8), Mixed("m", -2, 8, [None]), Mixed("m", 3, 3, [None])):
         for values in ([], [math.nan] * 3, [code_number(0)] * 3 if feature.atoms else []):
-            found = bins(values, feature)
-            assert core(found)[0] <= feature.lower
-            assert core(found)[-1] > feature.upper
-            assert mass(found.leaf(0, np.ones(len(found))), feature) == pytest.approx(1)
+            made = bins(values, feature)
+            assert core(made)[0] <= feature.lower
+            assert core(made)[-1] > feature.upper
+            assert mass(made.leaf(0, np.ones(len(made))), feature) == pytest.approx(1)
 
 
 def test_values_outside_all_bins_go_to_the_nearest() -> None:
-    found = bins([1.0, 2.0, 3.0], Mixed("m", 0, 9, [None]))
-    assert found.index(np.array([-1e30, 1e30])).tolist() == [1, len(found) - 1]
+    made = bins([1.0, 2.0, 3.0], Mixed("m", 0, 9, [None]))
+    assert made.index(np.array([-1e30, 1e30])).tolist() == [1, len(made) - 1]
 
 
 # -- numbers of awkward sizes -----------------------------------------------------------------------------------------
@@ -289,12 +289,12 @@ def test_values_outside_all_bins_go_to_the_nearest() -> None:
 @pytest.mark.parametrize("value", [0.0, 5e-324, -3.25, 1e15, 1e17, -1e200, 5e300])
 @pytest.mark.parametrize("count", [1, 2, 50])
 def test_one_value(value: float, count: int) -> None:
-    found = bins([value] * count, Continuous("x", value, value))
-    (low, high) = core(found)
+    made = bins([value] * count, Continuous("x", value, value))
+    (low, high) = core(made)
     assert low <= value < high
     assert high - low >= 1
     assert high - low == 1 or abs(value) > 1e14
-    leaf = found.leaf(0, np.ones(len(found)))
+    leaf = made.leaf(0, np.ones(len(made)))
     assert mass(leaf, Continuous("x", value, value)) == pytest.approx(1)
 
 
@@ -317,14 +317,14 @@ def test_one_value(value: float, count: int) -> None:
 def test_awkward_sizes(values: np.ndarray, mixed: bool) -> None:
     low, high = float(values.min()), float(values.max())
     feature: Feature = Mixed("m", low, high, [None]) if mixed else Continuous("x", low, high)
-    found = bins(values, feature)
-    assert (np.diff(found.breaks) > 0).all()
-    assert np.diff(core(found)).min() >= max(LEAST_WIDTH, FINEST * spread_of(values)) * (1 - 1e-9)
-    assert np.abs(found.breaks).max() <= LARGEST
-    places = found.index(values) - found.codes
-    assert (found.breaks[places] <= values).all()
-    assert (values < found.breaks[places + 1]).all()
-    leaf = found.leaf(0, np.ones(len(found)))
+    made = bins(values, feature)
+    assert (np.diff(made.breaks) > 0).all()
+    assert np.diff(core(made)).min() >= max(LEAST_WIDTH, FINEST * spread_of(values)) * (1 - 1e-9)
+    assert np.abs(made.breaks).max() <= LARGEST
+    places = made.index(values) - made.codes
+    assert (made.breaks[places] <= values).all()
+    assert (values < made.breaks[places + 1]).all()
+    leaf = made.leaf(0, np.ones(len(made)))
     assert mass(leaf, feature) == pytest.approx(1)
 
 
@@ -332,16 +332,16 @@ def test_awkward_sizes(values: np.ndarray, mixed: bool) -> None:
 
 
 def test_neighbours_of_one_density_are_joined() -> None:
-    found = Bins(Continuous("x", 0, 4), 0, np.arange(5.0), np.ones(4))
-    leaf = found.leaf(3, np.array([1.0, 1.0, 3.0, 3.0]))
+    made = Bins(Continuous("x", 0, 4), 0, np.arange(5.0), np.ones(4))
+    leaf = made.leaf(3, np.array([1.0, 1.0, 3.0, 3.0]))
     assert leaf == Histogram(3, (0.0, 2.0, 4.0), (0.125, 0.375))
 
 
 def test_a_bin_without_room_has_no_density() -> None:
-    found = Bins(Integer("n", 0, 2), 0, np.array([0.0, 0.2, 0.8, 3.0]), np.array([1.0, 0.0, 2.0]))
-    assert found.leaf(0, np.array([1.0, 0.0, 3.0])) == Histogram(0, (0.0, 0.2, 0.8, 3.0), (0.25, 0.0, 0.375))
+    made = Bins(Integer("n", 0, 2), 0, np.array([0.0, 0.2, 0.8, 3.0]), np.array([1.0, 0.0, 2.0]))
+    assert made.leaf(0, np.array([1.0, 0.0, 3.0])) == Histogram(0, (0.0, 0.2, 0.8, 3.0), (0.25, 0.0, 0.375))
 
 
 def test_codes_without_numbers() -> None:
-    found = bins([code_number(0), code_number(1)], Mixed("m", 0, 1, [-1, None]))
-    assert found.leaf(2, np.append([3.0, 1.0], np.zeros(len(found) - 2))) == Coded(2, (0.75, 0.25))
+    made = bins([code_number(0), code_number(1)], Mixed("m", 0, 1, [-1, None]))
+    assert made.leaf(2, np.append([3.0, 1.0], np.zeros(len(made) - 2))) == Coded(2, (0.75, 0.25))

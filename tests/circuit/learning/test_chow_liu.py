@@ -26,12 +26,12 @@ def table_of(rows: np.ndarray, sizes: list[int], weights: np.ndarray | None = No
 def some_table(seed: int, rows: int, sizes: list[int], unknown: float) -> Binned:
     """Columns that depend on the one before, with cells missing."""
     rng = np.random.default_rng(seed)
-    found = np.stack([rng.integers(0, size, rows) for size in sizes], axis=1).astype(float)
+    values = np.stack([rng.integers(0, size, rows) for size in sizes], axis=1).astype(float)
     for j in range(1, len(sizes)):
         same = rng.random(rows) < rng.random()
-        found[same, j] = found[same, j - 1] % sizes[j]
-    found[rng.random(found.shape) < unknown] = np.nan
-    return table_of(found, sizes, rng.integers(0, 4, rows).astype(float))
+        values[same, j] = values[same, j - 1] % sizes[j]
+    values[rng.random(values.shape) < unknown] = np.nan
+    return table_of(values, sizes, rng.integers(0, 4, rows).astype(float))
 
 
 def naive_information(table: Binned, a: int, b: int) -> float:
@@ -41,8 +41,8 @@ def naive_information(table: Binned, a: int, b: int) -> float:
         if x < len(table.bins[a]) and y < len(table.bins[b]) and weight > 0:
             joint[x, y] = joint.get((x, y), 0.0) + weight
     total = sum(joint.values())
-    first = {x: sum(n for (own, _), n in joint.items() if own == x) for x, _ in joint}
-    second = {y: sum(n for (_, own), n in joint.items() if own == y) for _, y in joint}
+    first = {x: sum(n for (value, _), n in joint.items() if value == x) for x, _ in joint}
+    second = {y: sum(n for (_, value), n in joint.items() if value == y) for _, y in joint}
     return sum(n * math.log(n * total / (first[x] * second[y])) for (x, y), n in joint.items())
 
 
@@ -55,7 +55,7 @@ def all_trees(count: int) -> list[list[tuple[int, int]]]:
 def _joins(edges: tuple[tuple[int, int], ...], count: int) -> bool:
     group = list(range(count))
     for a, b in edges:
-        group = [group[a] if own == group[b] else own for own in group]
+        group = [group[a] if number == group[b] else number for number in group]
     return len(set(group)) == 1
 
 
@@ -69,14 +69,16 @@ def test_information_and_the_best_tree_are_those_of_the_definitions(
     seed: int, rows: int, sizes: list[int], unknown: float
 ) -> None:
     table = some_table(seed, rows, sizes, unknown)
-    found = mutual_information(pair_counts(table), sizes)
+    information = mutual_information(pair_counts(table), sizes)
     pairs = list(itertools.permutations(range(len(sizes)), 2))
-    np.testing.assert_allclose([found[pair] for pair in pairs], [naive_information(table, *pair) for pair in pairs], atol=1e-4)
-    assert (np.diag(found) == 0).all()
+    np.testing.assert_allclose(
+        [information[pair] for pair in pairs], [naive_information(table, *pair) for pair in pairs], atol=1e-4
+    )
+    assert (np.diag(information) == 0).all()
     parent = chow_liu(table)
     assert parent.count(-1) == 1
-    own = sum(found[child, above] for child, above in enumerate(parent) if above >= 0)
-    assert own >= max(sum(found[edge] for edge in edges) for edges in all_trees(len(sizes))) - 1e-4
+    total = sum(information[child, above] for child, above in enumerate(parent) if above >= 0)
+    assert total >= max(sum(information[edge] for edge in edges) for edges in all_trees(len(sizes))) - 1e-4
     assert _joins(tuple((child, above) for child, above in enumerate(parent) if above >= 0), len(sizes))
 
 

@@ -41,7 +41,7 @@ def binned(rows: np.ndarray, features: Sequence[Feature], weights: np.ndarray | 
 
 
 def circuit_of(grown: Grown, floor: float = 0.0) -> Circuit:
-    return Circuit(tuple(own.feature for own in grown.bins), grown.circuit_nodes, floor=floor)
+    return Circuit(tuple(bins.feature for bins in grown.bins), grown.circuit_nodes, floor=floor)
 
 
 def every(sizes: Sequence[int]) -> np.ndarray:
@@ -55,20 +55,20 @@ class Network:
         rng = np.random.default_rng(seed)
         self.sizes, self.parents = sizes, parents
         self.tables = [
-            rng.dirichlet(np.full(size, 0.5), [sizes[p] for p in own]) for size, own in zip(sizes, parents, strict=True)
+            rng.dirichlet(np.full(size, 0.5), [sizes[p] for p in above]) for size, above in zip(sizes, parents, strict=True)
         ]
 
     def log_probability(self, rows: np.ndarray) -> np.ndarray:
         places = rows.astype(int)
         logs = [
-            np.log(t[tuple(places[:, [*own, j]].T)]) for j, (t, own) in enumerate(zip(self.tables, self.parents, strict=True))
+            np.log(t[tuple(places[:, [*above, j]].T)]) for j, (t, above) in enumerate(zip(self.tables, self.parents, strict=True))
         ]
         return np.sum(logs, axis=0)
 
     def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
         rows = np.zeros((count, len(self.sizes)), dtype=int)
-        for j, (table, own) in enumerate(zip(self.tables, self.parents, strict=True)):
-            upto = table.cumsum(axis=-1)[tuple(rows[:, list(own)].T)]
+        for j, (table, above) in enumerate(zip(self.tables, self.parents, strict=True)):
+            upto = table.cumsum(axis=-1)[tuple(rows[:, list(above)].T)]
             rows[:, j] = np.minimum((rng.random((count, 1)) > upto).sum(axis=1), self.sizes[j] - 1)
         return rows.astype(float)
 
@@ -93,10 +93,10 @@ DIAMOND = Network(3, [2, 3, 2, 2, 2], [[], [0], [0], [1, 2], [3]])
 @pytest.mark.parametrize("network", [CHAIN, STAR, COLLIDER, DIAMOND], ids=["chain", "star", "collider", "diamond"])
 def test_known_distributions_are_found(network: Network) -> None:
     rows = network.sample(20_000, np.random.default_rng(9))
-    found = fit(binned(rows, categories(network.sizes)), [300], 0)[0]
+    grown = fit(binned(rows, categories(network.sizes)), [300], 0)[0]
     parameters = sum(table.size - table.size // table.shape[-1] for table in network.tables)
     # The true structure would lose half a nat per parameter.
-    assert network.divergence(circuit_of(found)) < 3 * parameters / (2 * len(rows))
+    assert network.divergence(circuit_of(grown)) < 3 * parameters / (2 * len(rows))
 
 
 @pytest.mark.parametrize("network", [CHAIN, DIAMOND], ids=["chain", "diamond"])
@@ -104,24 +104,24 @@ def test_cells_unknown_at_random_distort_nothing(network: Network) -> None:
     rng = np.random.default_rng(9)
     rows = network.sample(20_000, rng)
     rows[rng.random(rows.shape) < 0.2] = NAN
-    found = fit(binned(rows, categories(network.sizes)), [300], 0)[0]
-    assert network.divergence(circuit_of(found)) < 0.006
+    grown = fit(binned(rows, categories(network.sizes)), [300], 0)[0]
+    assert network.divergence(circuit_of(grown)) < 0.006
 
 
 def test_independent_variables_stay_independent() -> None:
     rows = np.random.default_rng(0).integers(0, 3, (3_000, 6)).astype(float)
-    found = fit(binned(rows, categories([3] * 6)), [200], 0)[0]
-    assert found.nodes == 7
-    assert found.tree.contexts == (1,) * 6
+    grown = fit(binned(rows, categories([3] * 6)), [200], 0)[0]
+    assert grown.nodes == 7
+    assert grown.tree.contexts == (1,) * 6
 
 
 def test_a_question_of_order_is_one_question() -> None:
     rng = np.random.default_rng(0)
     level = rng.integers(0, 12, 2_000)
     rows = np.column_stack([level, np.where(rng.random(2_000) < 0.05, level < 5, level >= 5)]).astype(float)
-    found = fit(binned(rows, (Ordinal("level", tuple(range(12))), Binary("high"))), [100], 0)[0]
-    assert sorted(found.tree.contexts) == [1, 2]
-    assert found.nodes <= 8  # a sum, two products of two leaves each, and nothing per level
+    grown = fit(binned(rows, (Ordinal("level", tuple(range(12))), Binary("high"))), [100], 0)[0]
+    assert sorted(grown.tree.contexts) == [1, 2]
+    assert grown.nodes <= 8  # a sum, two products of two leaves each, and nothing per level
 
 
 def test_more_nodes_are_more_likely_and_all_beat_independence() -> None:
@@ -130,9 +130,9 @@ def test_more_nodes_are_more_likely_and_all_beat_independence() -> None:
     features, sizes = categories(network.sizes), [11, 30, 60, 120, 240]
     train, test = binned(network.sample(4_000, rng), features), network.sample(4_000, rng)
     unseen = Binned.of(test, np.ones(len(test)), train.bins)
-    found = fit(train, sizes, 0)
-    assert [own.nodes <= size for own, size in zip(found, sizes, strict=True)] == [True] * 5
-    likelihoods = [log_densities(own, unseen).mean() for own in found]
+    grown = fit(train, sizes, 0)
+    assert [one.nodes <= size for one, size in zip(grown, sizes, strict=True)] == [True] * 5
+    likelihoods = [log_densities(one, unseen).mean() for one in grown]
     independent = mixture.log_densities(mixture.fit(train, 11, 0), unseen).mean()
     assert likelihoods[0] == pytest.approx(independent, abs=1e-5)  # a mixture is learned in single precision
     assert likelihoods == sorted(likelihoods)
@@ -145,16 +145,16 @@ def test_more_nodes_are_more_likely_and_all_beat_independence() -> None:
 def test_any_table_gives_a_distribution_within_its_nodes(seed: int, count: int, sizes: list[int], nodes: int) -> None:
     rows = some_rows(seed, count, sizes)
     table = binned(rows, categories(sizes))
-    (found,) = fit(table, [nodes], 0)
-    circuit = circuit_of(found)
-    assert found.nodes == len(circuit) <= max(nodes, len(sizes) + 1)
+    (grown,) = fit(table, [nodes], 0)
+    circuit = circuit_of(grown)
+    assert grown.nodes == len(circuit) <= max(nodes, len(sizes) + 1)
     assert circuit.check().normalised
     assert np.exp(circuit.log_likelihood(every(sizes))).sum() == pytest.approx(1, abs=1e-9)
     assert np.isfinite(circuit.log_likelihood(every(sizes))).all()
     np.testing.assert_allclose(
-        log_densities(found, table), circuit_of(found, likely.circuit.FLOOR).log_likelihood(rows), atol=1e-9
+        log_densities(grown, table), circuit_of(grown, likely.circuit.FLOOR).log_likelihood(rows), atol=1e-9
     )
-    assert fit(table, [nodes], 0)[0].circuit_nodes == found.circuit_nodes
+    assert fit(table, [nodes], 0)[0].circuit_nodes == grown.circuit_nodes
 
 
 def some_rows(seed: int, count: int, sizes: Sequence[int]) -> np.ndarray:
@@ -180,8 +180,8 @@ def some_rows(seed: int, count: int, sizes: Sequence[int]) -> np.ndarray:
     ids=["one row", "nothing known", "constant columns", "equal columns"],
 )
 def test_poor_tables(rows: np.ndarray) -> None:
-    found = fit(binned(rows, categories([2, 2, 2])), [50], 0)[0]
-    assert np.exp(circuit_of(found).log_likelihood(every([2, 2, 2]))).sum() == pytest.approx(1)
+    grown = fit(binned(rows, categories([2, 2, 2])), [50], 0)[0]
+    assert np.exp(circuit_of(grown).log_likelihood(every([2, 2, 2]))).sum() == pytest.approx(1)
 
 
 def test_numbers_codes_and_ranks_are_learned_too() -> None:
@@ -202,10 +202,10 @@ def test_numbers_codes_and_ranks_are_learned_too() -> None:
     rows[::7, 0] = NAN
     table = binned(rows, features)
     assert suits(table.bins)
-    found = fit(table, [300], 0)[0]
-    circuit = circuit_of(found, likely.circuit.FLOOR)
+    grown = fit(table, [300], 0)[0]
+    circuit = circuit_of(grown, likely.circuit.FLOOR)
     assert circuit.check().normalised
-    np.testing.assert_allclose(log_densities(found, table), circuit.log_likelihood(rows), atol=1e-9)
+    np.testing.assert_allclose(log_densities(grown, table), circuit.log_likelihood(rows), atol=1e-9)
     assert circuit.log_likelihood(rows).mean() > log_densities(fit(table, [5], 0)[0], table).mean() + 1
 
 
@@ -227,13 +227,13 @@ def test_trees_grow_on_a_sample_and_learn_from_all(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(grow, "MOST_ROWS", 1_000)
     seen: list[int] = []
     monkeypatch.setattr(growth_module, "chow_liu", lambda part: seen.append(len(part)) or (-1, 0, 1, 2, 3))
-    found = fit(table, [200], 0)[0]
+    grown = fit(table, [200], 0)[0]
     assert seen == [1_000]
-    whole = counted(found.tree, table)
-    assert [int(own.sum()) for own in whole] == [6_000] * 5
+    whole = counted(grown.tree, table)
+    assert [int(counts.sum()) for counts in whole] == [6_000] * 5
     monkeypatch.setattr(contexts_module, "AT_A_TIME", 999)
-    for own, parts in zip(whole, counted(found.tree, table), strict=True):
-        np.testing.assert_array_equal(own, parts)
+    for counts, parts in zip(whole, counted(grown.tree, table), strict=True):
+        np.testing.assert_array_equal(counts, parts)
 
 
 def test_an_interrupt_keeps_what_has_grown() -> None:
@@ -245,10 +245,10 @@ def test_an_interrupt_keeps_what_has_grown() -> None:
         if len(calls) == 3:
             raise KeyboardInterrupt
 
-    found = fit(table, [300], 0, progress=third)[0]
-    assert found.interrupted
-    assert sum(found.tree.contexts) > len(found.tree.contexts)
-    assert found.nodes < fit(table, [300], 0)[0].nodes
+    grown = fit(table, [300], 0, progress=third)[0]
+    assert grown.interrupted
+    assert sum(grown.tree.contexts) > len(grown.tree.contexts)
+    assert grown.nodes < fit(table, [300], 0)[0].nodes
 
 
 # -- how it is learned ------------------------------------------------------------------------------------------------
@@ -262,26 +262,27 @@ def test_a_row_counts_where_its_context_is_certain(seed: int, count: int, width:
     for _ in range(changes):
         question = some_question(rng, tree)
         tree = tree if question is None else tree.remembering(*question)[0]
-    rows = np.stack([rng.integers(0, own, count) for own in tree.values], axis=1).astype(float)
+    rows = np.stack([rng.integers(0, size, count) for size in tree.values], axis=1).astype(float)
     whole = rows.copy()
     rows[rng.random(rows.shape) < 0.3] = NAN
-    features = [Categorical(f"c{j}", tuple(range(own))) for j, own in enumerate(tree.values)]
+    features = [Categorical(f"c{j}", tuple(range(size))) for j, size in enumerate(tree.values)]
     table = binned(rows, features)
     contexts: dict[int, Any] = {}
     for variable in tree.order:
         contexts[variable] = context_of(tree, variable, table, contexts)
     for r, row in enumerate(rows):
-        options = [[int(own)] if own == own else range(k) for own, k in zip(row, tree.values, strict=True)]
+        options = [range(k) if math.isnan(value) else [int(value)] for value, k in zip(row, tree.values, strict=True)]
         possible = [contexts_of(tree, full) for full in itertools.product(*options)]
         for variable in range(width):
-            own = contexts[variable][r]
-            assert own == -1 or {full[variable] for full in possible} == {own}
+            ways = {full[variable] for full in possible}
+            if contexts[variable][r] >= 0:
+                assert ways == {contexts[variable][r]}
     complete = binned(whole, features)
-    for variable, own in enumerate(counted(tree, complete)):
-        naive = np.zeros(own.shape)
+    for variable, counts in enumerate(counted(tree, complete)):
+        naive = np.zeros(counts.shape)
         for row in whole.astype(int):
             naive[contexts_of(tree, tuple(row))[variable], row[variable]] += 1
-        np.testing.assert_array_equal(own, naive)
+        np.testing.assert_array_equal(counts, naive)
         assert (counted(tree, table)[variable] <= naive).all()
 
 
@@ -293,8 +294,8 @@ def naive_gain(table: Binned, contexts: Any, variable: int, context: int, about:
         if known and contexts[variable][r] == context:
             counts[int(yes[row[about]]), row[variable]] += table.weights[r]
 
-    def likelihood(own: np.ndarray) -> float:
-        return float(sum(n * math.log(n / own.sum()) for n in own if n > 0))
+    def likelihood(rows: np.ndarray) -> float:
+        return float(sum(n * math.log(n / rows.sum()) for n in rows if n > 0))
 
     return likelihood(counts[0]) + likelihood(counts[1]) - likelihood(counts.sum(axis=0))
 
@@ -360,8 +361,8 @@ def test_contexts_that_do_not_differ_share_their_probabilities() -> None:
     table = binned(rows, categories([2, 2, 2]))
     tree = Tree.forgetful([2, 2, 2], [-1, 2, 0]).remembering(1, 0, 0, np.array([False, True]))[0]
     assert tree.contexts == (1, 2, 2)
-    found = Grown.of(tree, table)
-    assert (found.probabilities[2][0] == found.probabilities[2][1]).all()
+    grown = Grown.of(tree, table)
+    assert (grown.probabilities[2][0] == grown.probabilities[2][1]).all()
 
 
 def test_which_tables_suit() -> None:
@@ -379,7 +380,7 @@ def test_which_tables_suit() -> None:
 
 def frame(rows: np.ndarray, sizes: Sequence[int]) -> tuple[pd.DataFrame, Schema]:
     features = categories(sizes)
-    return pd.DataFrame(rows.astype(int), columns=[own.name for own in features]), Schema(features)
+    return pd.DataFrame(rows.astype(int), columns=[feature.name for feature in features]), Schema(features)
 
 
 def test_auto_learns_what_is_better_on_held_out_rows() -> None:

@@ -25,16 +25,16 @@ def table(seed: int, count: int) -> np.ndarray:
 def coordinates(places: np.ndarray) -> np.ndarray:
     """Middle ranks times sqrt(12), and a column of 0 and 1 per category."""
     columns = []
-    for own, size, ordered in zip(places, SIZES, ORDERED, strict=True):
+    for bins, size, ordered in zip(places, SIZES, ORDERED, strict=True):
         if ordered:
-            columns.append(np.sqrt(12) * (stats.rankdata(own) - 0.5) / len(own))
+            columns.append(np.sqrt(12) * (stats.rankdata(bins) - 0.5) / len(bins))
         else:
-            columns += [(own == k).astype(float) for k in range(size)]
+            columns += [(bins == k).astype(float) for k in range(size)]
     return np.stack(columns, axis=1)
 
 
 def distances(centres: Centres, places: np.ndarray) -> np.ndarray:
-    return sum(cost[own] for cost, own in zip(centres.costs, places, strict=True))
+    return sum(cost[bins] for cost, bins in zip(centres.costs, places, strict=True))
 
 
 @given(st.integers(0, 2**32), st.integers(5, 80), st.integers(2, 4))
@@ -43,12 +43,12 @@ def test_costs_are_squared_distances_to_means(seed: int, count: int, clusters: i
     places = table(seed, count)
     centres = k_means(places, SIZES, ORDERED, clusters, np.random.default_rng(seed))
     nearest = centres.nearest(places)
-    points, found = coordinates(places), distances(centres, places)
-    assert np.array_equal(found.argmin(axis=1), nearest)
+    points, squared = coordinates(places), distances(centres, places)
+    assert np.array_equal(squared.argmin(axis=1), nearest)
     for k in set(nearest):
         # where rounds ended, a centre is the mean of the rows nearest to it
         mean = points[nearest == k].mean(axis=0)
-        assert found[:, k] == pytest.approx(((points - mean) ** 2).sum(axis=1), abs=1e-9)
+        assert squared[:, k] == pytest.approx(((points - mean) ** 2).sum(axis=1), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))

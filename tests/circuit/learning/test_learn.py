@@ -35,15 +35,15 @@ def quiet(X: Any, y: Any = None, schema: Any = None, **settings_: Any) -> Any:
     return learn(X, y, schema, **{"progress": False, **settings_})
 
 
-def check_sound(found: Any, X: pd.DataFrame, y: Any = None) -> None:
+def check_sound(learned: Any, X: pd.DataFrame, y: Any = None) -> None:
     """A normalised circuit that covers its features and gives every row a density."""
-    report = found.circuit.check()
+    report = learned.circuit.check()
     assert report.normalised
     assert not report.uncovered
-    logs = found.circuit.log_likelihood(X, y)
+    logs = learned.circuit.log_likelihood(X, y)
     assert np.isfinite(logs).all()
-    assert math.isfinite(found.train)
-    assert not found.interrupted
+    assert math.isfinite(learned.train)
+    assert not learned.interrupted
 
 
 # -- a density that is known ------------------------------------------------------------------------------------------
@@ -85,27 +85,27 @@ def true_logs(X: pd.DataFrame, y: pd.Series) -> np.ndarray:
 def test_a_known_mixture_is_found_again() -> None:
     X, y = drawn(0, 5000)
     unseen, classes = drawn(100, 5000)
-    found = quiet(X, y, method="mixture", nodes=60)
-    check_sound(found, X, y)
+    learned = quiet(X, y, method="mixture", nodes=60)
+    check_sound(learned, X, y)
     truth = true_logs(unseen, classes).mean()
-    judged = found.circuit.log_likelihood(unseen, classes).mean()
+    judged = learned.circuit.log_likelihood(unseen, classes).mean()
     alone = quiet(X, y, method="mixture", nodes=1).circuit.log_likelihood(unseen, classes).mean()
     assert judged > truth - 0.1
     assert judged > alone + 0.8
-    assert found.validation == pytest.approx(judged, abs=0.1)
-    assert found.train > judged - 0.05
+    assert learned.validation == pytest.approx(judged, abs=0.1)
+    assert learned.train > judged - 0.05
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_better_than_independence(method: Any) -> None:
     X, y = drawn(0, 800)
     unseen, classes = drawn(100, 2000)
-    found = quiet(X, y, method=method)
-    check_sound(found, X, y)
+    learned = quiet(X, y, method=method)
+    check_sound(learned, X, y)
     alone = quiet(X, y, method="mixture", nodes=1)
-    assert found.circuit.log_likelihood(unseen, classes).mean() > alone.circuit.log_likelihood(unseen, classes).mean() + 0.5
+    assert learned.circuit.log_likelihood(unseen, classes).mean() > alone.circuit.log_likelihood(unseen, classes).mean() + 0.5
     # the class, given the features: what the circuit says against what is so
-    classify = [found.circuit.log_likelihood(unseen, np.full(2000, value)) for value in (False, True)]
+    classify = [learned.circuit.log_likelihood(unseen, np.full(2000, value)) for value in (False, True)]
     right = ((classify[1] > classify[0]) == classes.to_numpy()).mean()
     assert right > 0.75
 
@@ -123,35 +123,35 @@ def test_the_class_left_out_is_summed_over() -> None:
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_the_report(method: Any) -> None:
     X, y = drawn(0, 300)
-    found = quiet(X, y, method=method)
-    assert found.rows == 300
-    assert found.seconds > 0
-    assert found.method == ("mixture" if method == "auto" else method)  # a number has too many bins for a tree
-    assert found.train == pytest.approx(found.circuit.log_likelihood(X, y).mean())
-    text = str(found)
-    assert repr(found.circuit) in text
-    assert f"{found.train:.3f} in training" in text
-    assert f"learned from 300 rows in {found.seconds:.1f} s by {found.method}" in text
+    learned = quiet(X, y, method=method)
+    assert learned.rows == 300
+    assert learned.seconds > 0
+    assert learned.method == ("mixture" if method == "auto" else method)  # a number has too many bins for a tree
+    assert learned.train == pytest.approx(learned.circuit.log_likelihood(X, y).mean())
+    text = str(learned)
+    assert repr(learned.circuit) in text
+    assert f"{learned.train:.3f} in training" in text
+    assert f"learned from 300 rows in {learned.seconds:.1f} s by {learned.method}" in text
     if method == "learnspn":
-        assert math.isnan(found.validation)
+        assert math.isnan(learned.validation)
         assert "held out" not in text
-        assert found.settings == {"smallest slice": 15.0, "threshold": 0.3}
+        assert learned.settings == {"smallest slice": 15.0, "threshold": 0.3}
         assert "(smallest slice 15, threshold 0.3)" in text
     else:
-        assert f", {found.validation:.3f} held out" in text
-        assert list(found.settings) == ["nodes at most"]
-        assert len(found.circuit) <= found.settings["nodes at most"]
-        assert f"(nodes at most {found.settings['nodes at most']:g})" in text
+        assert f", {learned.validation:.3f} held out" in text
+        assert list(learned.settings) == ["nodes at most"]
+        assert len(learned.circuit) <= learned.settings["nodes at most"]
+        assert f"(nodes at most {learned.settings['nodes at most']:g})" in text
 
 
 @pytest.mark.parametrize("nodes", [5, 12, 40, np.int64(90)])
 def test_the_size_can_be_given(nodes: Any) -> None:
     X, y = drawn(0, 400)
-    found = quiet(X, y, nodes=nodes, method="mixture")
-    assert len(found.circuit) <= nodes
-    assert found.settings == {"nodes at most": float(nodes)}
-    assert math.isfinite(found.validation)
-    check_sound(found, X, y)
+    learned = quiet(X, y, nodes=nodes, method="mixture")
+    assert len(learned.circuit) <= nodes
+    assert learned.settings == {"nodes at most": float(nodes)}
+    assert math.isfinite(learned.validation)
+    check_sound(learned, X, y)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -203,10 +203,10 @@ def test_the_floor_is_below_all_that_was_learned(method: Any) -> None:
     """Of an amount in the trillions every density per unit is below the usual floor: it may not hide them."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"gdp": 1e17 * rng.lognormal(0, 2, 500), "b": rng.random(500) < 0.5})
-    found = quiet(X, method=method, nodes=20 if method == "mixture" else None)
-    check_sound(found, X)
-    assert 0 < found.circuit.floor < FLOOR
-    logs = found.circuit.log_likelihood(X)
+    learned = quiet(X, method=method, nodes=20 if method == "mixture" else None)
+    check_sound(learned, X)
+    assert 0 < learned.circuit.floor < FLOOR
+    logs = learned.circuit.log_likelihood(X)
     truth = stats.lognorm(2, scale=1e17).logpdf(X["gdp"]) - math.log(2)
     assert np.corrcoef(logs, truth)[0, 1] > 0.9
 
@@ -245,9 +245,9 @@ RNG = np.random.default_rng(0)
 )
 def test_classes(y: Any, kind: type, values: tuple[Any, ...]) -> None:
     X, _ = drawn(0, 60)
-    found = quiet(X, y, **SMALL)
-    check_sound(found, X, y)
-    target = found.circuit.target
+    learned = quiet(X, y, **SMALL)
+    check_sound(learned, X, y)
+    target = learned.circuit.target
     assert type(target) is kind
     assert target.atoms == values
     assert target.name == "class"
@@ -258,9 +258,9 @@ def test_a_class_with_very_many_values_is_a_number(method: Any) -> None:
     X, _ = drawn(0, 100)
     y = X["size"] * 2 + np.random.default_rng(0).normal(size=100)
     settings_ = SMALL_BY_METHOD[method]
-    found = quiet(X, y, **settings_)
-    check_sound(found, X, y)
-    assert isinstance(found.circuit.target, Continuous)
+    learned = quiet(X, y, **settings_)
+    check_sound(learned, X, y)
+    assert isinstance(learned.circuit.target, Continuous)
     whole = quiet(X, np.arange(100), **settings_)
     assert isinstance(whole.circuit.target, Integer)
     assert isinstance(quiet(X, np.arange(100) % 50, **settings_).circuit.target, Categorical)
@@ -277,9 +277,9 @@ def test_the_name_of_the_class(name: Any, expected: str) -> None:
     X, y = drawn(0, 40)
     X = X.assign(**{"class": 1, "class'": 2})
     given_name = pd.Series(y.to_numpy(), name=name)
-    found = quiet(X, given_name, **SMALL).circuit
-    assert found.target.name == ("class''" if expected == "class" else expected)
-    assert found.names[-1] == found.target.name
+    learned = quiet(X, given_name, **SMALL).circuit
+    assert learned.target.name == ("class''" if expected == "class" else expected)
+    assert learned.names[-1] == learned.target.name
 
 
 def test_classes_go_by_place_not_by_index() -> None:
@@ -295,26 +295,26 @@ def test_a_schema_or_none() -> None:
     X, y = drawn(0, 300)
     assert quiet(X, y, **SMALL).circuit == quiet(X, y, Schema.infer(X), **SMALL).circuit
     wider = Schema.infer(X, features={"size": {"lower": -50, "upper": 50}, "visits": {"upper": 100}})
-    found = quiet(X, y, wider, **SMALL)
-    check_sound(found, X, y)
-    assert found.circuit.features == wider.features
-    assert found.circuit.log_likelihood(pd.DataFrame({"size": [-49.0], "visits": [99]}))[0] > math.log(FLOOR)
+    learned = quiet(X, y, wider, **SMALL)
+    check_sound(learned, X, y)
+    assert learned.circuit.features == wider.features
+    assert learned.circuit.log_likelihood(pd.DataFrame({"size": [-49.0], "visits": [99]}))[0] > math.log(FLOOR)
 
 
 def test_a_schema_of_some_columns() -> None:
     X, y = drawn(0, 100)
-    found = quiet(X, y, Schema.infer(X[["colour", "size"]]), **SMALL)
-    assert found.circuit.names == ("colour", "size", "granted")
-    assert found.circuit.nodes == quiet(X[["colour", "size"]], y, **SMALL).circuit.nodes
+    learned = quiet(X, y, Schema.infer(X[["colour", "size"]]), **SMALL)
+    assert learned.circuit.names == ("colour", "size", "granted")
+    assert learned.circuit.nodes == quiet(X[["colour", "size"]], y, **SMALL).circuit.nodes
 
 
 def test_a_category_never_seen() -> None:
     X, y = drawn(0, 100)
     schema = Schema((Categorical("colour", ("blue", "green", "red", "violet")), Integer("visits", 0, 99)))
     for settings_ in SMALL_BY_METHOD.values():
-        found = quiet(X, y, schema, **settings_)
-        check_sound(found, X, y)
-        violet = found.circuit.log_likelihood(pd.DataFrame({"colour": ["violet"]}))[0]
+        learned = quiet(X, y, schema, **settings_)
+        check_sound(learned, X, y)
+        violet = learned.circuit.log_likelihood(pd.DataFrame({"colour": ["violet"]}))[0]
         assert math.log(1e-4) < violet < math.log(0.05)
 
 
@@ -341,7 +341,7 @@ def test_a_mixture_counts_weights_as_rows_nearly() -> None:
     doubled = quiet(X.iloc[repeated], y.iloc[repeated], nodes=60, method="mixture")
     assert counted.train == pytest.approx(doubled.train, abs=0.1)
     unseen, classes = drawn(1, 1000)
-    logs = [found.circuit.log_likelihood(unseen, classes).mean() for found in (counted, doubled)]
+    logs = [learned.circuit.log_likelihood(unseen, classes).mean() for learned in (counted, doubled)]
     assert logs[0] == pytest.approx(logs[1], abs=0.1)
 
 
@@ -350,9 +350,9 @@ def test_a_row_of_weight_0_is_not_there() -> None:
     schema = Schema.infer(X)
     weights = np.where(X["size"] > 6, 0.0, 1.5)
     kept = weights > 0
-    found = quiet(X, y, schema, weights=weights, **SMALL)
-    assert found.circuit == quiet(X[kept], y[kept], schema, weights=weights[kept], **SMALL).circuit
-    assert found.rows == kept.sum()
+    learned = quiet(X, y, schema, weights=weights, **SMALL)
+    assert learned.circuit == quiet(X[kept], y[kept], schema, weights=weights[kept], **SMALL).circuit
+    assert learned.rows == kept.sum()
 
 
 @pytest.mark.parametrize("method", ["mixture", "tree"])
@@ -444,10 +444,10 @@ def any_tables(draw: st.DrawFn) -> tuple[Schema, pd.DataFrame, Any, pd.DataFrame
 @settings(max_examples=25)
 def test_every_table_gives_a_sound_circuit(method: Any, table: tuple[Schema, pd.DataFrame, Any, pd.DataFrame]) -> None:
     schema, X, y, others = table
-    found = quiet(X, y, schema, method=method)
-    check_sound(found, X, y)
-    assert np.isfinite(found.circuit.log_likelihood(others)).all()
-    assert Circuit.from_json(found.circuit.to_json()) == found.circuit
+    learned = quiet(X, y, schema, method=method)
+    check_sound(learned, X, y)
+    assert np.isfinite(learned.circuit.log_likelihood(others)).all()
+    assert Circuit.from_json(learned.circuit.to_json()) == learned.circuit
 
 
 def numbers(values: Any) -> pd.DataFrame:
@@ -500,9 +500,9 @@ def test_few_rows(rows: int, method: Any) -> None:
 def test_one_column() -> None:
     for column in (np.random.default_rng(0).normal(size=90), np.arange(90) % 3, ["a"] * 90):
         X = pd.DataFrame({"only": column})
-        found = quiet(X)
-        check_sound(found, X)
-        assert not [node for node in found.circuit.nodes if isinstance(node, Sum)]
+        learned = quiet(X)
+        check_sound(learned, X)
+        assert not [node for node in learned.circuit.nodes if isinstance(node, Sum)]
         assert quiet(X, np.arange(90) % 2).circuit.names == ("only", "class")
 
 
@@ -513,9 +513,9 @@ def test_a_column_that_is_missing_altogether(method: Any) -> None:
     settings_ = SMALL_BY_METHOD[method]
     for name in X.columns:
         gone = X.assign(**{name: np.full(100, np.nan)})
-        found = quiet(gone, y, schema, **settings_)
-        check_sound(found, gone, y)
-        assert np.isfinite(found.circuit.log_likelihood(X, y)).all()
+        learned = quiet(gone, y, schema, **settings_)
+        check_sound(learned, gone, y)
+        assert np.isfinite(learned.circuit.log_likelihood(X, y)).all()
     message = r"^Feature 'size' must have a value; got only missing values\. Hint: drop the column\.$"
     with pytest.raises(SchemaError, match=message):
         quiet(X.assign(size=np.nan), y)
@@ -525,9 +525,9 @@ def test_a_column_that_is_missing_altogether(method: Any) -> None:
 def test_columns_that_are_equal(method: Any) -> None:
     X, y = drawn(0, 250)
     X = X.assign(**{f"copy {j}": X["visits"] for j in range(3)})
-    found = quiet(X, y, method=method)
-    check_sound(found, X, y)
-    assert found.train > quiet(X, y, nodes=1, method="mixture").train + 1
+    learned = quiet(X, y, method=method)
+    check_sound(learned, X, y)
+    assert learned.train > quiet(X, y, nodes=1, method="mixture").train + 1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -540,17 +540,17 @@ def test_two_hundred_columns(method: Any) -> None:
     columns |= {f"same {j}": np.full(60, j) for j in range(5)} | {f"copy {j}": columns["x0"] for j in range(5)}
     X = pd.DataFrame(columns)
     assert X.shape == (60, 200)
-    found = quiet(X, group, method=method, nodes=430 if method == "mixture" else None)
-    check_sound(found, X, group)
-    assert found.train > quiet(X, group, nodes=1, method="mixture").train + 20
+    learned = quiet(X, group, method=method, nodes=430 if method == "mixture" else None)
+    check_sound(learned, X, group)
+    assert learned.train > quiet(X, group, nodes=1, method="mixture").train + 20
 
 
 def test_many_rows() -> None:
     X, y = drawn(0, 60_000)
-    found = quiet(X, y, nodes=24, method="mixture")
-    check_sound(found, X, y)
-    assert found.train == pytest.approx(found.validation, abs=0.05)
-    assert found.train > true_logs(X, y).mean() - 0.1
+    learned = quiet(X, y, nodes=24, method="mixture")
+    check_sound(learned, X, y)
+    assert learned.train == pytest.approx(learned.validation, abs=0.05)
+    assert learned.train > true_logs(X, y).mean() - 0.1
 
 
 # -- what cannot be learned from --------------------------------------------------------------------------------------
@@ -634,12 +634,12 @@ def test_settings_that_cannot_be(settings_: dict[str, Any], message: str) -> Non
 INTERRUPTED = r"^Learning was interrupted; the circuit is what was learned until then\.$"
 
 
-def check_interrupted(found: Any, X: pd.DataFrame, y: Any, nodes: int) -> None:
-    assert found.interrupted
-    assert math.isnan(found.validation)
-    assert found.circuit.check().normalised
-    assert len(found.circuit) <= nodes
-    assert np.isfinite(found.circuit.log_likelihood(X, y)).all()
+def check_interrupted(learned: Any, X: pd.DataFrame, y: Any, nodes: int) -> None:
+    assert learned.interrupted
+    assert math.isnan(learned.validation)
+    assert learned.circuit.check().normalised
+    assert len(learned.circuit) <= nodes
+    assert np.isfinite(learned.circuit.log_likelihood(X, y)).all()
 
 
 @pytest.mark.parametrize("calls", [0, 1, 2, 7, 20, 40, 100])
@@ -657,8 +657,8 @@ def test_an_interrupt_of_the_core(monkeypatch: pytest.MonkeyPatch, calls: int) -
     monkeypatch.setattr(mixture, "expect_mixture", interrupted)
     X, y = drawn(0, 200)
     with pytest.warns(LikelyWarning, match=INTERRUPTED):
-        found = quiet(X, y, nodes=40, method="mixture")
-    check_interrupted(found, X, y, 40)
+        learned = quiet(X, y, nodes=40, method="mixture")
+    check_interrupted(learned, X, y, 40)
 
 
 def test_an_interrupt_when_the_size_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -686,11 +686,11 @@ def test_an_interrupt_when_the_size_is_chosen(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(learn_module, "progress_bar", interrupting)
     X, y = drawn(0, 200)
     with pytest.warns(LikelyWarning, match=INTERRUPTED):
-        found = learn(X, y, nodes=40, method="mixture", progress=True)
-    assert found.interrupted
-    assert math.isfinite(found.validation)
-    assert len(found.circuit) <= 40
-    assert found.circuit.check().normalised
+        learned = learn(X, y, nodes=40, method="mixture", progress=True)
+    assert learned.interrupted
+    assert math.isfinite(learned.validation)
+    assert len(learned.circuit) <= 40
+    assert learned.circuit.check().normalised
 
 
 # -- the bar ----------------------------------------------------------------------------------------------------------

@@ -65,10 +65,10 @@ def naive(bins: Any, row_weight: Any, offset: Any, ratio: Any, weight: Any, bloc
 )
 def test_expectations_against_loops(seed: int, rows: int, sizes: list[int], block: int, blocks: int) -> None:
     given_problem = problem(seed, rows, sizes, block, blocks)
-    found, expected = expect_mixture(*given_problem), naive(*given_problem)
-    np.testing.assert_allclose(found[0], expected[0], rtol=SINGLE, atol=SINGLE)
-    np.testing.assert_allclose(found[1], expected[1], rtol=10 * SINGLE, atol=SINGLE)
-    np.testing.assert_allclose(found[2], expected[2], rtol=10 * SINGLE, atol=SINGLE)
+    computed, expected = expect_mixture(*given_problem), naive(*given_problem)
+    np.testing.assert_allclose(computed[0], expected[0], rtol=SINGLE, atol=SINGLE)
+    np.testing.assert_allclose(computed[1], expected[1], rtol=10 * SINGLE, atol=SINGLE)
+    np.testing.assert_allclose(computed[2], expected[2], rtol=10 * SINGLE, atol=SINGLE)
 
 
 @pytest.mark.parametrize("shift", [-8.0, 0.0, 8.0])
@@ -76,11 +76,11 @@ def test_products_beyond_single_precision(shift: float) -> None:
     """Sixty variables with ratios around exp(+-8): products of exp(+-480), where single precision ends at exp(+-88)."""
     bins, row_weight, offset, ratio, weight, blocks = problem(1, 200, [5] * 60, 7, 2, spread=3.0)
     ratio[np.setdiff1d(np.arange(len(ratio)), offset[1:] - 1)] *= np.float32(np.exp(shift))
-    found, expected = (step(bins, row_weight, offset, ratio, weight, blocks) for step in (expect_mixture, naive))
+    computed, expected = (step(bins, row_weight, offset, ratio, weight, blocks) for step in (expect_mixture, naive))
     assert shift == 0 or abs(expected[0]).min() > 200
-    np.testing.assert_allclose(found[0], expected[0], rtol=SINGLE, atol=1e-4)
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(found[2], expected[2], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(computed[0], expected[0], rtol=SINGLE, atol=1e-4)
+    np.testing.assert_allclose(computed[1], expected[1], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(computed[2], expected[2], rtol=1e-3, atol=1e-3)
 
 
 def test_sums_over_many_rows_are_sums_of_doubles() -> None:
@@ -89,8 +89,10 @@ def test_sums_over_many_rows_are_sums_of_doubles() -> None:
     _, counts, total = expect_mixture(bins, row_weight, offset, ratio, weight, blocks)
     assert total.sum() == pytest.approx(blocks * row_weight.sum(), rel=1e-6)
     for j in range(2):
-        own = counts[offset[j] : offset[j + 1]].sum(axis=1)
-        np.testing.assert_allclose(own, blocks * np.bincount(bins[:, j], row_weight, offset[j + 1] - offset[j]), rtol=1e-5)
+        rows_of_variable = counts[offset[j] : offset[j + 1]].sum(axis=1)
+        np.testing.assert_allclose(
+            rows_of_variable, blocks * np.bincount(bins[:, j], row_weight, offset[j + 1] - offset[j]), rtol=1e-5
+        )
     np.testing.assert_allclose(total, naive(bins, row_weight, offset, ratio, weight, blocks)[2], rtol=1e-5)
 
 
@@ -170,22 +172,22 @@ def test_binned_rows() -> None:
     rows, features = clusters(0, 50)
     weights = np.random.default_rng(0).random(50)
     bins = bins_of(rows, features)
-    found = Binned.of(rows, weights, bins)
-    assert len(found) == 50
-    assert found.offset.tolist() == [0, *np.cumsum([len(own) + 1 for own in bins])]
-    for j, own in enumerate(bins):
-        place = own.index(rows[:, j])
-        assert found.places[:, j].tolist() == np.where(np.isnan(rows[:, j]), len(own), place).tolist()
+    table = Binned.of(rows, weights, bins)
+    assert len(table) == 50
+    assert table.offset.tolist() == [0, *np.cumsum([len(variable) + 1 for variable in bins])]
+    for j, variable in enumerate(bins):
+        place = variable.index(rows[:, j])
+        assert table.places[:, j].tolist() == np.where(np.isnan(rows[:, j]), len(variable), place).tolist()
         known = place >= 0
-        counts = np.bincount(place[known], weights[known], len(own))
-        np.testing.assert_allclose(found.shrinkage[j].marginal, Shrinkage.of(own, counts).marginal)
+        counts = np.bincount(place[known], weights[known], len(variable))
+        np.testing.assert_allclose(table.shrinkage[j].marginal, Shrinkage.of(variable, counts).marginal)
 
 
 def test_some_rows_keep_what_all_say_until_they_are_alone() -> None:
-    found = table(0, 60)
-    part = found.some(np.arange(0, 60, 2))
-    assert part.places.tolist() == found.places[::2].tolist()
-    assert part.shrinkage is found.shrinkage
+    whole = table(0, 60)
+    part = whole.some(np.arange(0, 60, 2))
+    assert part.places.tolist() == whole.places[::2].tolist()
+    assert part.shrinkage is whole.shrinkage
     rows, features = clusters(0, 60)
     anew = Binned.of(rows[::2], np.ones(30), bins_of(rows, features))
     for one, other in zip(part.alone().shrinkage, anew.shrinkage, strict=True):
@@ -193,19 +195,19 @@ def test_some_rows_keep_what_all_say_until_they_are_alone() -> None:
 
 
 def test_drawn_rows() -> None:
-    found = table(0, 60)
-    assert found.drawn(60, np.random.default_rng(0)) is found
-    part = found.drawn(20, np.random.default_rng(0))
+    whole = table(0, 60)
+    assert whole.drawn(60, np.random.default_rng(0)) is whole
+    part = whole.drawn(20, np.random.default_rng(0))
     assert len(part) == 20
-    assert len({row.tobytes() for row in part.places} - {row.tobytes() for row in found.places}) == 0
+    assert len({row.tobytes() for row in part.places} - {row.tobytes() for row in whole.places}) == 0
 
 
 def test_more_values_than_can_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.iinfo(np.uint16).max == binned.MOST_BINS  # and that is the unknown
     monkeypatch.setattr(binned, "MOST_BINS", 3)
     rows = np.array([[np.nan], [2.0]])
-    found = Binned.of(rows, np.ones(2), bins_of(rows, [Categorical("id", tuple("abc"))]))
-    assert found.places.ravel().tolist() == [3, 2]
+    few = Binned.of(rows, np.ones(2), bins_of(rows, [Categorical("id", tuple("abc"))]))
+    assert few.places.ravel().tolist() == [3, 2]
     message = (
         r"^Feature 'id' must have at most 3 values to learn from; got 4\. "
         r"Hint: drop it if it is an identifier, or join rare values\.$"
@@ -217,33 +219,33 @@ def test_more_values_than_can_be_counted(monkeypatch: pytest.MonkeyPatch) -> Non
 # -- expectation-maximisation -----------------------------------------------------------------------------------------
 
 
-def some_mixture(found: Binned, block: int, seed: int, *, sharing: bool) -> Mixture:
+def some_mixture(data: Binned, block: int, seed: int, *, sharing: bool) -> Mixture:
     """Random components, each with its own leaves or with leaves that any may share."""
     rng = np.random.default_rng(seed)
     count = 2 * block
     weights = np.concatenate([rng.dirichlet(np.ones(block)) for _ in range(2)])
-    own = np.arange(count)
-    leaf = tuple(np.unique(rng.integers(0, count, count), return_inverse=True)[1] if sharing else own for _ in found.bins)
-    counts = tuple(rng.gamma(0.3, 5.0, (count, len(bins))) for bins in found.bins)
-    return Mixture(weights, leaf, counts, found.shrinkage)
+    unshared = np.arange(count)
+    leaf = tuple(np.unique(rng.integers(0, count, count), return_inverse=True)[1] if sharing else unshared for _ in data.bins)
+    counts = tuple(rng.gamma(0.3, 5.0, (count, len(bins))) for bins in data.bins)
+    return Mixture(weights, leaf, counts, data.shrinkage)
 
 
-def block_densities(state: Mixture, found: Binned, factor: float) -> np.ndarray:
+def block_densities(state: Mixture, data: Binned, factor: float) -> np.ndarray:
     """log p(row) under each block (row x block), over that of the marginals, in doubles."""
-    total = np.log(state.weights) + np.zeros((len(found), 1))
+    total = np.log(state.weights) + np.zeros((len(data), 1))
     for j, probabilities in enumerate(state.tables(factor)):
         ratio = np.log(probabilities / state.shrinkage[j].marginal)
-        total += np.hstack([ratio, np.zeros((len(ratio), 1))])[state.leaf[j]].T[found.places[:, j]]
-    return np.logaddexp.reduce(total.reshape(len(found), state.blocks, -1), axis=2)
+        total += np.hstack([ratio, np.zeros((len(ratio), 1))])[state.leaf[j]].T[data.places[:, j]]
+    return np.logaddexp.reduce(total.reshape(len(data), state.blocks, -1), axis=2)
 
 
-def objective(state: Mixture, found: Binned, factor: float) -> float:
+def objective(state: Mixture, data: Binned, factor: float) -> float:
     """What a round may not lower: every block's log-likelihood, and the pseudo-rows of components and of leaves.
 
     A branching of a leaf with the probabilities p of children has `strength * share * log p` more: the maximum of
     n log p + a s log p under sum(p) = 1 is at (n + a s) / (sum(n) + a), which is what smoothing does.
     """
-    total = float(found.weights @ block_densities(state, found, factor).sum(axis=1)) + LEAST_ROWS * np.log(state.weights).sum()
+    total = float(data.weights @ block_densities(state, data, factor).sum(axis=1)) + LEAST_ROWS * np.log(state.weights).sum()
     for shrinkage, probabilities in zip(state.shrinkage, state.tables(factor), strict=True):
         nodes = shrinkage.totals(probabilities)
         branch = np.log(nodes[:, 1:] / nodes[:, shrinkage.parent])
@@ -254,30 +256,30 @@ def objective(state: Mixture, found: Binned, factor: float) -> float:
 @given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 6), st.booleans(), st.sampled_from([1.0, 2.0]))
 def test_no_round_lowers_the_penalised_likelihood(seed: int, rows: int, block: int, sharing: bool, factor: float) -> None:
     weights = np.random.default_rng(seed).choice([0.5, 1.0, 3.0], rows)
-    found = table(seed % 7, rows, weights=weights)
-    state = some_mixture(found, block, seed, sharing=sharing)
-    values = [objective(state, found, factor)]
+    data = table(seed % 7, rows, weights=weights)
+    state = some_mixture(data, block, seed, sharing=sharing)
+    values = [objective(state, data, factor)]
     for _ in range(6):
-        state = mixture._em_round(state, found, factor, threads=1)
-        values.append(objective(state, found, factor))
+        state = mixture._em_round(state, data, factor, threads=1)
+        values.append(objective(state, data, factor))
     # The expectation step is of single precision: a maximum may be missed by its rounding, once per row.
     assert (np.diff(values) >= -SINGLE * max(1.0, abs(values[0]))).all()
     assert values[-1] > values[0]
 
 
 def test_rounds_against_a_naive_round() -> None:
-    found = table(3, 200, weights=np.random.default_rng(0).random(200))
-    state = some_mixture(found, 4, 1, sharing=True)
-    new = mixture._em_round(state, found, 1.0, threads=2)
-    offset = found.offset
+    data = table(3, 200, weights=np.random.default_rng(0).random(200))
+    state = some_mixture(data, 4, 1, sharing=True)
+    new = mixture._em_round(state, data, 1.0, threads=2)
+    offset = data.offset
     ratio = np.ones((offset[-1], state.components))
     for j, probabilities in enumerate(state.tables()):
         ratio[offset[j] : offset[j + 1] - 1] = (probabilities / state.shrinkage[j].marginal)[state.leaf[j]].T
-    _, counts, total = naive(found.places, found.weights, offset, ratio, state.weights, 2)
+    _, counts, total = naive(data.places, data.weights, offset, ratio, state.weights, 2)
     by_block = (total + LEAST_ROWS).reshape(2, -1)
     np.testing.assert_allclose(new.weights, (by_block / by_block.sum(axis=1, keepdims=True)).ravel(), rtol=1e-4)
-    for j, own in enumerate(new.counts):
-        np.testing.assert_allclose(own, counts[offset[j] : offset[j + 1] - 1].T, rtol=1e-3, atol=1e-4)
+    for j, of_components in enumerate(new.counts):
+        np.testing.assert_allclose(of_components, counts[offset[j] : offset[j + 1] - 1].T, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(new.weights.reshape(2, -1).sum(axis=1), 1)
     assert new.leaf is state.leaf
 
@@ -296,7 +298,7 @@ def naive_merges(counts: np.ndarray, shrinkage: Shrinkage) -> list[float]:
     lost = []
     while len(alive) > 1:
         pairs = [(i, k) for i in alive for k in alive if k < i]
-        each = {i: leaf_likelihood(own, shrinkage) for i, own in alive.items()}
+        each = {i: leaf_likelihood(leaf_counts, shrinkage) for i, leaf_counts in alive.items()}
         losses = [each[i] + each[k] - leaf_likelihood(alive[i] + alive[k], shrinkage) for i, k in pairs]
         best = int(np.argmin(losses))
         i, k = pairs[best]
@@ -307,24 +309,24 @@ def naive_merges(counts: np.ndarray, shrinkage: Shrinkage) -> list[float]:
 
 @given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 5))
 def test_merges_lose_the_least(seed: int, components: int, variable: int) -> None:
-    found = table(2, 100)
+    data = table(2, 100)
     rng = np.random.default_rng(seed)
-    counts = rng.gamma(0.3, 5.0, (components, len(found.bins[variable])))
-    pairs, lost = merging.merges(counts, found.shrinkage[variable])
+    counts = rng.gamma(0.3, 5.0, (components, len(data.bins[variable])))
+    pairs, lost = merging.merges(counts, data.shrinkage[variable])
     assert len(pairs) == components - 1
     size = counts.sum()
-    np.testing.assert_allclose(lost, naive_merges(counts, found.shrinkage[variable]), rtol=1e-3, atol=1e-5 * size)
+    np.testing.assert_allclose(lost, naive_merges(counts, data.shrinkage[variable]), rtol=1e-3, atol=1e-5 * size)
     dropped = pairs[:, 1].tolist()
     assert len(set(dropped)) == len(dropped)
     assert all(kept not in dropped[:step] and kept != gone for step, (kept, gone) in enumerate(pairs.tolist()))
 
 
 def test_of_many_branches_those_count_that_tell_leaves_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = table(2, 4000, 1)
+    data = table(2, 4000, 1)
     rng = np.random.default_rng(0)
-    shrinkage = found.shrinkage[0]
+    shrinkage = data.shrinkage[0]
     assert len(shrinkage.parent) > merging.MOST_BRANCHES
-    shape = np.exp(rng.normal(size=(12, 1)) * np.linspace(-2, 2, len(found.bins[0])))  # leaves that lean to either side
+    shape = np.exp(rng.normal(size=(12, 1)) * np.linspace(-2, 2, len(data.bins[0])))  # leaves that lean to either side
     counts = rng.poisson(300 * shape * shrinkage.marginal).astype(np.float64)
     shrinkage = shrinkage.fitted(counts)
     some, lost = merging.merges(counts, shrinkage)
@@ -336,15 +338,15 @@ def test_of_many_branches_those_count_that_tell_leaves_apart(monkeypatch: pytest
 
 def test_equal_leaves_are_merged_first_and_for_nothing() -> None:
     """Of leaves with many rows: pseudo-rows, which are paid once less, would make the union of others a gain too."""
-    found = table(0, 300)
-    base = some_mixture(found, 5, 0, sharing=False)
+    data = table(0, 300)
+    base = some_mixture(data, 5, 0, sharing=False)
     slope = np.linspace(-3, 3, 10)[:, None]
-    base = replace(base, counts=tuple(1e4 * np.exp(slope * np.linspace(-1, 1, len(bins))) for bins in found.bins))
+    base = replace(base, counts=tuple(1e4 * np.exp(slope * np.linspace(-1, 1, len(bins))) for bins in data.bins))
     twice = replace(
         base,
         weights=np.tile(base.weights, 2) / 2,
-        leaf=tuple(np.arange(20) for _ in found.bins),
-        counts=tuple(np.vstack([own, own]) for own in base.counts),
+        leaf=tuple(np.arange(20) for _ in data.bins),
+        counts=tuple(np.vstack([leaf_counts, leaf_counts]) for leaf_counts in base.counts),
     )
     for counts, shrinkage in zip(twice.counts, twice.shrinkage, strict=True):
         pairs, lost = merging.merges(counts, shrinkage)
@@ -352,16 +354,16 @@ def test_equal_leaves_are_merged_first_and_for_nothing() -> None:
         assert sorted(tuple(sorted(pair)) for pair in pairs[:10].tolist()) == [(i, i + 10) for i in range(10)]
     merged = shared(twice, twice.nodes - 60)
     assert all(leaf.tolist() == np.tile(np.arange(10), 2).tolist() for leaf in merged.leaf)
-    before, after = (block_densities(state, found, 1.0) for state in (twice, merged))
+    before, after = (block_densities(state, data, 1.0) for state in (twice, merged))
     np.testing.assert_allclose(after, before, atol=1e-2)
 
 
 @given(st.integers(0, 200), st.integers(1, 6))
 def test_merging_reaches_the_wanted_number_of_nodes(nodes: int, block: int) -> None:
-    found = table(1, 80)
-    state = some_mixture(found, block, 0, sharing=False)
+    data = table(1, 80)
+    state = some_mixture(data, block, 0, sharing=False)
     merged = shared(state, nodes)
-    least = 1 + state.components + len(found.bins)
+    least = 1 + state.components + len(data.bins)
     assert merged.nodes == min(state.nodes, max(nodes, least))
     assert merged.counts is state.counts
     for leaf in merged.leaf:
@@ -374,10 +376,10 @@ def test_merging_reaches_the_wanted_number_of_nodes(nodes: int, block: int) -> N
 @pytest.mark.parametrize("width", [1, 2, 6, 13])
 @pytest.mark.parametrize("more", [0, 1, 7, 20, 60])
 def test_never_more_nodes_than_asked(width: int, more: int) -> None:
-    found = table(0, 120, width)
+    data = table(0, 120, width)
     nodes = width + 1 + more
-    state = fit(found, nodes, random_state=0, threads=1)
-    made = circuit_nodes(state, found.bins)
+    state = fit(data, nodes, random_state=0, threads=1)
+    made = circuit_nodes(state, data.bins)
     assert len(made) <= nodes
     assert not state.interrupted
     assert state.components == 1 or state.nodes <= nodes
@@ -402,33 +404,33 @@ def test_how_many_components(nodes: int, variables: int, components: int) -> Non
 
 
 def test_few_rows_make_few_components() -> None:
-    found = table(0, 5)
-    assert fit(found, 500, 0).components == 4
+    data = table(0, 5)
+    assert fit(data, 500, 0).components == 4
     assert fit(table(0, 1), 500, 0).components == 1
 
 
 def test_the_same_seed_gives_the_same_mixture() -> None:
-    found = table(0, 300)
-    first = circuit_nodes(fit(found, 60, 5, threads=1), found.bins)
-    assert circuit_nodes(fit(found, 60, 5, threads=3), found.bins) == first
-    assert circuit_nodes(fit(found, 60, 6, threads=1), found.bins) != first
+    data = table(0, 300)
+    first = circuit_nodes(fit(data, 60, 5, threads=1), data.bins)
+    assert circuit_nodes(fit(data, 60, 5, threads=3), data.bins) == first
+    assert circuit_nodes(fit(data, 60, 6, threads=1), data.bins) != first
 
 
 def test_clusters_are_found() -> None:
     """The three clusters are worth several nats over independence."""
     whole = table(0, 3000)
-    found, unseen = whole.some(np.arange(1500)).alone(), whole.some(np.arange(1500, 3000))
-    alone, mixed = (log_densities(fit(found, nodes, 0), unseen).mean() for nodes in (7, 80))
+    seen, unseen = whole.some(np.arange(1500)).alone(), whole.some(np.arange(1500, 3000))
+    alone, mixed = (log_densities(fit(seen, nodes, 0), unseen).mean() for nodes in (7, 80))
     assert mixed > alone + 2
 
 
 def test_the_first_rounds_may_run_on_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = table(0, 900)
-    whole = log_densities(fit(found, 60, 0), found).mean()
+    data = table(0, 900)
+    whole = log_densities(fit(data, 60, 0), data).mean()
     for limit, value in (("FIRST_ROWS", 300), ("FIRST_CELLS", 6 * 300)):
         with monkeypatch.context() as patch:
             patch.setattr(mixture, limit, value)
-            assert log_densities(fit(found, 60, 0), found).mean() == pytest.approx(whole, abs=0.2)
+            assert log_densities(fit(data, 60, 0), data).mean() == pytest.approx(whole, abs=0.2)
 
 
 @pytest.mark.parametrize("width", [6, 10])
@@ -436,11 +438,11 @@ def test_rows_that_are_next_to_nothing_beside_the_others(width: int) -> None:
     """Values that only they have are each a billion times likelier in a component of theirs: no product overflows."""
     rows = np.repeat([[0.0], [1.0]], [100, 20], axis=0) * np.ones(width)
     features = [Binary(f"b{j}") for j in range(width)]
-    found = Binned.of(rows, np.repeat([1e9, 1.0], [100, 20]), bins_of(rows, features))
-    state = fit(found, 60, 0)
+    data = Binned.of(rows, np.repeat([1e9, 1.0], [100, 20]), bins_of(rows, features))
+    state = fit(data, 60, 0)
     assert state.components > 10
-    assert all(np.isfinite(own).all() for own in (state.weights, *state.counts))
-    logs = log_densities(state, found)
+    assert all(np.isfinite(part).all() for part in (state.weights, *state.counts))
+    logs = log_densities(state, data)
     assert np.isfinite(logs).all()
     assert logs[0] == pytest.approx(0, abs=0.1)
 
@@ -455,7 +457,7 @@ def test_progress_ends_at_1() -> None:
 
 @pytest.mark.parametrize("calls", [1, 2, 8, 15, 16, 29])
 def test_an_interrupt_leaves_a_mixture(calls: int) -> None:
-    found = table(0, 200)
+    data = table(0, 200)
     seen: list[float] = []
 
     def interrupt(done: float) -> None:
@@ -463,14 +465,14 @@ def test_an_interrupt_leaves_a_mixture(calls: int) -> None:
         if len(seen) == calls:
             raise KeyboardInterrupt
 
-    state = fit(found, 50, 0, progress=interrupt)
+    state = fit(data, 50, 0, progress=interrupt)
     assert state.interrupted
     assert len(seen) == calls
     assert state.nodes <= 50
     _, features = clusters(0, 1)
-    circuit = Circuit(features, circuit_nodes(state, found.bins))
+    circuit = Circuit(features, circuit_nodes(state, data.bins))
     assert circuit.check().normalised
-    assert np.isfinite(log_densities(state, found)).all()
+    assert np.isfinite(log_densities(state, data)).all()
 
 
 # -- the circuit ------------------------------------------------------------------------------------------------------
@@ -479,22 +481,22 @@ def test_an_interrupt_leaves_a_mixture(calls: int) -> None:
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 5), st.booleans(), st.integers(1, 7))
 def test_the_circuit_is_the_mixture(seed: int, rows: int, block: int, sharing: bool, width: int) -> None:
     values, features = clusters(seed % 11, rows, width)
-    found = Binned.of(values, np.ones(rows), bins_of(values, features))
-    state = some_mixture(found, block, seed, sharing=sharing)
-    circuit = Circuit(features, circuit_nodes(state, found.bins), floor=0.0)
+    data = Binned.of(values, np.ones(rows), bins_of(values, features))
+    state = some_mixture(data, block, seed, sharing=sharing)
+    circuit = Circuit(features, circuit_nodes(state, data.bins), floor=0.0)
     assert circuit.check().normalised
-    np.testing.assert_allclose(log_densities(state, found, 1), circuit.log_likelihood(values), rtol=SINGLE, atol=10 * SINGLE)
-    expected = np.logaddexp.reduce(block_densities(state, found, 1.0), axis=1) - math.log(2)
-    for j, bins in enumerate(found.bins):
-        expected += np.append(np.log(state.shrinkage[j].marginal / bins.measure), 0.0)[found.places[:, j]]
+    np.testing.assert_allclose(log_densities(state, data, 1), circuit.log_likelihood(values), rtol=SINGLE, atol=10 * SINGLE)
+    expected = np.logaddexp.reduce(block_densities(state, data, 1.0), axis=1) - math.log(2)
+    for j, bins in enumerate(data.bins):
+        expected += np.append(np.log(state.shrinkage[j].marginal / bins.measure), 0.0)[data.places[:, j]]
     np.testing.assert_allclose(circuit.log_likelihood(values), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_equal_components_become_one() -> None:
-    found = table(0, 50)
-    base = some_mixture(found, 3, 0, sharing=False)
+    data = table(0, 50)
+    base = some_mixture(data, 3, 0, sharing=False)
     alike = replace(base, leaf=tuple(leaf % 3 for leaf in base.leaf))
-    nodes = circuit_nodes(alike, found.bins)
+    nodes = circuit_nodes(alike, data.bins)
     assert sum(isinstance(node, Product) for node in nodes) == 3
     assert sum(isinstance(node, Leaf) for node in nodes) == 18
     (root,) = (node for node in nodes if isinstance(node, Sum))
@@ -503,5 +505,5 @@ def test_equal_components_become_one() -> None:
 
 def test_one_component_is_a_product_and_one_variable_a_leaf() -> None:
     for width, kinds in ((3, [True, True, True, False]), (1, [True])):
-        found = table(0, 30, width)
-        assert [isinstance(node, Leaf) for node in circuit_nodes(fit(found, width + 1, 0), found.bins)] == kinds
+        data = table(0, 30, width)
+        assert [isinstance(node, Leaf) for node in circuit_nodes(fit(data, width + 1, 0), data.bins)] == kinds

@@ -44,9 +44,9 @@ def table(seed: int, count: int, *, groups: int = 3, weights: np.ndarray | None 
 
 
 def chosen(
-    found: Binned, nodes: int | None = None, *, threads: int = 1, progress: Any = lambda done, what: None
+    data: Binned, nodes: int | None = None, *, threads: int = 1, progress: Any = lambda done, what: None
 ) -> model_selection.Choice:
-    return model_selection.select(found, nodes, 0, threads=threads, progress=progress)
+    return model_selection.select(data, nodes, 0, threads=threads, progress=progress)
 
 
 # -- how large at most ------------------------------------------------------------------------------------------------
@@ -137,23 +137,23 @@ def test_of_many_rows_a_part_is_held_out(rows: int, variables: int) -> None:
 
 def test_trials_know_nothing_of_the_rows_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither rows nor marginals: what they say is what the rows learned from say alone."""
-    found = table(0, 100)
+    data = table(0, 100)
     seen = spied(monkeypatch)
-    chosen(found, 20)
+    chosen(data, 20)
     splits = list(model_selection._splits(100, 3, np.random.default_rng(0)))
     for (training, _, _), (learned, _) in zip(seen, splits, strict=True):
-        assert training.places.tolist() == found.places[learned].tolist()
-        for own, bins, places in zip(training.shrinkage, found.bins, training.places.T, strict=True):
+        assert training.places.tolist() == data.places[learned].tolist()
+        for shrinkage, bins, places in zip(training.shrinkage, data.bins, training.places.T, strict=True):
             counts = np.bincount(places, minlength=len(bins) + 1)[:-1]
-            assert own.marginal.tolist() == type(own).of(bins, counts.astype(float)).marginal.tolist()
+            assert shrinkage.marginal.tolist() == type(shrinkage).of(bins, counts.astype(float)).marginal.tolist()
 
 
 def test_the_validation_is_the_mean_over_rows_held_out() -> None:
-    found = table(0, 150, weights=np.random.default_rng(0).random(150))
+    data = table(0, 150, weights=np.random.default_rng(0).random(150))
     logs = np.zeros(150)
     for learned, judged in model_selection._splits(150, 3, np.random.default_rng(0)):
-        logs[judged] = log_densities(fit(found.some(learned).alone(), 25, 0), found.some(judged))
-    assert chosen(found, 25).validation == pytest.approx(np.average(logs, weights=found.weights))
+        logs[judged] = log_densities(fit(data.some(learned).alone(), 25, 0), data.some(judged))
+    assert chosen(data, 25).validation == pytest.approx(np.average(logs, weights=data.weights))
 
 
 # -- which one --------------------------------------------------------------------------------------------------------
@@ -161,13 +161,13 @@ def test_the_validation_is_the_mean_over_rows_held_out() -> None:
 
 def trials(sizes: list[int], logs: Any) -> list[model_selection._Trial]:
     """Trials of these sizes that learned circuits as large, with these logs of held-out rows."""
-    return [model_selection._Trial("mixture", size, [size], [np.asarray(own)]) for size, own in zip(sizes, logs, strict=True)]
+    return [model_selection._Trial("mixture", size, [size], [np.asarray(log)]) for size, log in zip(sizes, logs, strict=True)]
 
 
 def naive_smallest(sizes: list[int], logs: np.ndarray, weights: np.ndarray) -> tuple[int, float]:
     """One standard error, said with loops."""
     count, total = logs.shape[1], weights.sum()
-    means = [sum(w * v for w, v in zip(weights, own, strict=True)) / total for own in logs]
+    means = [sum(w * v for w, v in zip(weights, log, strict=True)) / total for log in logs]
     best = max(range(len(sizes)), key=lambda i: means[i])
     for i, size in enumerate(sizes):
         gaps = [b - a for a, b in zip(logs[i], logs[best], strict=True)]
@@ -184,11 +184,11 @@ def test_the_smallest_within_one_standard_error(seed: int, count: int, rows: int
     logs = rng.normal(size=(1, rows)) + 0.2 * rng.normal(size=(count, rows)) + gap * np.arange(count)[:, None]
     weights = rng.random(rows) + 0.1 if weighted else np.ones(rows)
     sizes = [10 * 2**i for i in range(count)]
-    found = model_selection._smallest(trials(sizes, logs)[::-1], weights)
+    choice = model_selection._smallest(trials(sizes, logs)[::-1], weights)
     size, mean = naive_smallest(sizes, logs, weights)
-    assert found.nodes == size
-    assert found.validation == pytest.approx(mean)
-    assert found.kept is None
+    assert choice.nodes == size
+    assert choice.validation == pytest.approx(mean)
+    assert choice.kept is None
 
 
 @pytest.mark.parametrize(
@@ -211,9 +211,9 @@ def test_the_largest_mixture_is_not_tried_without_hope() -> None:
     rows, weights = np.linspace(-2, 2, 100), np.ones(100)
 
     def hopeless(means: list[float], tree: float | None = None, most: int = 60) -> bool:
-        found = trials([4, 15, 30][: len(means)], [rows + mean for mean in means])
+        tried = trials([4, 15, 30][: len(means)], [rows + mean for mean in means])
         trees = [] if tree is None else [model_selection._Trial("tree", 60, [60], [rows + tree])]
-        return model_selection._hopeless([*trees, *found], most, weights)
+        return model_selection._hopeless([*trees, *tried], most, weights)
 
     assert not hopeless([0, 1, 2])
     assert hopeless([0, 2, 1])  # worse than a smaller one
@@ -230,28 +230,28 @@ def test_a_wide_table_is_given_a_chance() -> None:
     rng = np.random.default_rng(0)
     group = rng.integers(0, 3, 100)
     rows = (rng.random((100, 30)) < rng.choice([0.1, 0.9], (3, 30))[group]).astype(np.float64)
-    found = Binned.of(rows, np.ones(100), bins_of(rows, [Binary(f"b{j}") for j in range(30)]))
-    choice = chosen(found)
+    data = Binned.of(rows, np.ones(100), bins_of(rows, [Binary(f"b{j}") for j in range(30)]))
+    choice = chosen(data)
     assert choice.nodes > 2 * 30
-    assert choice.validation > chosen(found, 31).validation + 5
+    assert choice.validation > chosen(data, 31).validation + 5
 
 
 def test_independent_variables_need_no_more_than_a_product() -> None:
     for count in (200, 2000):
-        found = table(0, count, groups=1)
-        assert chosen(found).nodes == 4
+        data = table(0, count, groups=1)
+        assert chosen(data).nodes == 4
 
 
 def test_clusters_need_more() -> None:
-    found = chosen(table(0, 600))
-    assert found.nodes > 4
-    assert found.validation > chosen(table(0, 600), 4).validation + 0.5
+    choice = chosen(table(0, 600))
+    assert choice.nodes > 4
+    assert choice.validation > chosen(table(0, 600), 4).validation + 0.5
 
 
 def test_too_few_rows_to_hold_any_out() -> None:
-    found = chosen(table(0, FEWEST_ROWS - 1))
-    assert found.nodes == 4
-    assert math.isnan(found.validation)
+    choice = chosen(table(0, FEWEST_ROWS - 1))
+    assert choice.nodes == 4
+    assert math.isnan(choice.validation)
     assert chosen(table(0, FEWEST_ROWS - 1), 77).nodes == 77
     assert math.isfinite(chosen(table(0, FEWEST_ROWS)).validation)
 
@@ -260,7 +260,7 @@ def test_threads_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = spied(monkeypatch)
     judged: list[int] = []
 
-    def spy(found: Any, unseen: Binned, threads: int) -> np.ndarray:
+    def spy(learned: Any, unseen: Binned, threads: int) -> np.ndarray:
         judged.append(threads)
         return np.zeros(len(unseen))
 
@@ -291,11 +291,11 @@ def test_an_interrupt_between_trials_keeps_a_mixture(calls: int) -> None:
         if len(seen) == calls:
             raise KeyboardInterrupt
 
-    found = chosen(table(0, 100), progress=interrupt)
+    choice = chosen(table(0, 100), progress=interrupt)
     assert len(seen) == calls
-    assert found.kept is not None
-    assert found.kept.interrupted
-    assert math.isnan(found.validation)
+    assert choice.kept is not None
+    assert choice.kept.interrupted
+    assert math.isnan(choice.validation)
 
 
 def test_an_interrupt_within_a_trial_keeps_its_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +306,7 @@ def test_an_interrupt_within_a_trial_keeps_its_mixture(monkeypatch: pytest.Monke
         return (fit(training, size, seed, threads=threads, progress=stop) for size in sizes)
 
     monkeypatch.setattr(model_selection, "fitted", interrupted)
-    found = chosen(table(0, 100), 40)
-    assert found.kept is not None
-    assert found.kept.interrupted
-    assert 4 < found.kept.nodes <= 40
+    choice = chosen(table(0, 100), 40)
+    assert choice.kept is not None
+    assert choice.kept.interrupted
+    assert 4 < choice.kept.nodes <= 40

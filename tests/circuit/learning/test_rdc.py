@@ -45,13 +45,13 @@ def directly(rows: Column, features: Sequence[Feature], seed: int, functions: in
         phi = np.sin(scale / u.shape[1] * u @ rng.standard_normal((u.shape[1], functions)))
         left, sizes, _ = linalg.svd(phi - phi.mean(axis=0), full_matrices=False)
         phis.append((left * np.sqrt(sizes))[:, sizes > SMALLEST * sizes[0]])
-    found = np.eye(len(features))
+    coefficients = np.eye(len(features))
     for i, x in enumerate(phis):
         for j, y in enumerate(phis[:i]):
             across = x.T @ y
             largest = linalg.eigh(across @ linalg.solve(y.T @ y, across.T), x.T @ x, eigvals_only=True)[-1]
-            found[i, j] = found[j, i] = np.sqrt(largest)
-    return found
+            coefficients[i, j] = coefficients[j, i] = np.sqrt(largest)
+    return coefficients
 
 
 def mixed_table(rng: np.random.Generator, count: int) -> tuple[Column, list[Feature]]:
@@ -73,8 +73,8 @@ def mixed_table(rng: np.random.Generator, count: int) -> tuple[Column, list[Feat
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_the_largest_canonical_correlation(functions: int, scale: float, seed: int) -> None:
     rows, features = mixed_table(np.random.default_rng(seed), 400)
-    found = dependence(rows, features, np.random.default_rng(seed), functions=functions, scale=scale)
-    assert found == pytest.approx(directly(rows, features, seed, functions, scale), abs=1e-6)
+    coefficients = dependence(rows, features, np.random.default_rng(seed), functions=functions, scale=scale)
+    assert coefficients == pytest.approx(directly(rows, features, seed, functions, scale), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +135,13 @@ def test_it_is_a_symmetric_matrix_between_0_and_1(seed: int, count: int, missing
     rng = np.random.default_rng(seed)
     rows, features = mixed_table(rng, count)
     rows[rng.random(rows.shape) < missing] = np.nan
-    found = dependence(rows, features, np.random.default_rng(seed), adjusted=adjusted)
-    assert np.array_equal(found, found.T)
-    assert ((found >= 0) & (found <= 1)).all()
+    coefficients = dependence(rows, features, np.random.default_rng(seed), adjusted=adjusted)
+    assert np.array_equal(coefficients, coefficients.T)
+    assert ((coefficients >= 0) & (coefficients <= 1)).all()
     varied = [len(np.unique(column[~np.isnan(column)])) > 1 for column in rows.T]
-    assert np.diag(found) == pytest.approx(np.array(varied, dtype=float), abs=1e-9)
-    assert not found[~np.array(varied)].any()
-    assert np.array_equal(found, dependence(rows, features, np.random.default_rng(seed), adjusted=adjusted))
+    assert np.diag(coefficients) == pytest.approx(np.array(varied, dtype=float), abs=1e-9)
+    assert not coefficients[~np.array(varied)].any()
+    assert np.array_equal(coefficients, dependence(rows, features, np.random.default_rng(seed), adjusted=adjusted))
 
 
 def test_a_constant_column_depends_on_nothing() -> None:

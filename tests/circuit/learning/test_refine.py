@@ -113,20 +113,20 @@ def test_the_structure_stays_and_all_is_normalised(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(aligned=False))
     rows = data.draw(strategies.circuit_rows(circuit, least=1))
     assume(all(has_parametric(circuit, j) or has_room(circuit, j) for j in range(len(circuit.variables))))
-    found = refined(circuit, rows, 3)
-    assert len(found) == len(circuit)
-    assert [type(node) for node in found.nodes if not isinstance(node, Leaf)] == [
+    after = refined(circuit, rows, 3)
+    assert len(after) == len(circuit)
+    assert [type(node) for node in after.nodes if not isinstance(node, Leaf)] == [
         type(node) for node in circuit.nodes if not isinstance(node, Leaf)
     ]
-    for old, new in zip(circuit.nodes, found.nodes, strict=True):
+    for old, new in zip(circuit.nodes, after.nodes, strict=True):
         assert getattr(old, "children", ()) == getattr(new, "children", ())
         assert getattr(old, "variable", None) == getattr(new, "variable", None)
-    assert (found.features, found.target, found.floor) == (circuit.features, circuit.target, circuit.floor)
+    assert (after.features, after.target, after.floor) == (circuit.features, circuit.target, circuit.floor)
     fixed = {place for place, leaf in oracle.leaves_of(circuit).items() if has_parametric(circuit, leaf.variable)}
-    assert {place for place, _ in found.check().unnormalised} <= fixed
-    assert found.check().weight_error < 1e-9
-    assert all(found.nodes[place] == circuit.nodes[place] for place in fixed)
-    assert not np.isnan(found.log_likelihood(rows)).any()
+    assert {place for place, _ in after.check().unnormalised} <= fixed
+    assert after.check().weight_error < 1e-9
+    assert all(after.nodes[place] == circuit.nodes[place] for place in fixed)
+    assert not np.isnan(after.log_likelihood(rows)).any()
 
 
 def has_room(circuit: Circuit, variable: int) -> bool:
@@ -147,28 +147,28 @@ def test_one_leaf_of_a_list_has_frequencies(strength: float) -> None:
     feature = Categorical("c", tuple("abcd"))
     rows = np.repeat([0.0, 1.0, 2.0], [5, 3, 2])[:, None]
     for leaf in (Categories(0, (0.1, 0.2, 0.3, 0.4)), Histogram(0, (0, 1, 2, 3, 4), (0.1, 0.2, 0.3, 0.4))):
-        (found,) = refined(Circuit((feature,), (leaf,)), rows, strength=strength).nodes
+        (new,) = refined(Circuit((feature,), (leaf,)), rows, strength=strength).nodes
         counts = np.array([5, 3, 2, 0])
         whole = counts + LEAST_ROWS / 4
         expected = counts + strength * whole / whole.sum()
-        assert isinstance(found, Categories)
-        assert found.probabilities == pytest.approx(expected / expected.sum())
+        assert isinstance(new, Categories)
+        assert new.probabilities == pytest.approx(expected / expected.sum())
 
 
 def test_one_leaf_of_numbers_and_codes() -> None:
     feature = Mixed("m", 0, 9, [-1, None])
     rows = np.array([code_number(0), code_number(0), 1.0, 2.5, 2.5, 8.0])[:, None]
     circuit = Circuit((feature,), (Coded(0, (0.3, 0.3), Histogram(0, (0, 2, 10), (0.25, 0.0625))),))
-    (found,) = refined(circuit, rows, strength=2.0).nodes
+    (new,) = refined(circuit, rows, strength=2.0).nodes
     counts, measure = np.array([2.0, 0, 1, 3]), np.array([1.0, 1, 2, 8])
     whole = counts + LEAST_ROWS * measure / measure.sum()
     expected = counts + 2 * whole / whole.sum()
     expected /= expected.sum()
-    assert isinstance(found, Coded)
-    assert found.codes == pytest.approx(expected[:2])
-    assert isinstance(found.numbers, Histogram)
-    assert found.numbers.breaks == (0, 2, 10)
-    assert found.numbers.densities == pytest.approx(expected[2:] / measure[2:] / expected[2:].sum())
+    assert isinstance(new, Coded)
+    assert new.codes == pytest.approx(expected[:2])
+    assert isinstance(new.numbers, Histogram)
+    assert new.numbers.breaks == (0, 2, 10)
+    assert new.numbers.densities == pytest.approx(expected[2:] / measure[2:] / expected[2:].sum())
 
 
 def test_two_clusters_that_do_not_overlap() -> None:
@@ -177,33 +177,33 @@ def test_two_clusters_that_do_not_overlap() -> None:
     other = (Bernoulli(1, 0.05), Bernoulli(1, 0.95))
     circuit = Circuit((feature, Binary("b")), (*leaves, *other, Product((0, 2)), Product((1, 3)), Sum((4, 5), (0.5, 0.5))))
     rows = np.array([[0, 0]] * 30 + [[1, 0]] * 30 + [[3, 1]] * 20, dtype=float)
-    found = refined(circuit, rows, 30, 1e-6)
-    assert found.nodes[-1].weights == pytest.approx((0.75, 0.25), abs=1e-3)
-    assert found.nodes[3].probabilities == pytest.approx((0, 1), abs=1e-3)
-    density = [oracle.density(found.nodes[0], v) for v in range(4)]
+    after = refined(circuit, rows, 30, 1e-6)
+    assert after.nodes[-1].weights == pytest.approx((0.75, 0.25), abs=1e-3)
+    assert after.nodes[3].probabilities == pytest.approx((0, 1), abs=1e-3)
+    density = [oracle.density(after.nodes[0], v) for v in range(4)]
     assert density == pytest.approx([0.5, 0.5, 0, 0], abs=1e-3)
-    assert found.log_likelihood(rows).mean() == pytest.approx(0.75 * math.log(0.375) + 0.25 * math.log(0.25), abs=1e-3)
+    assert after.log_likelihood(rows).mean() == pytest.approx(0.75 * math.log(0.375) + 0.25 * math.log(0.25), abs=1e-3)
 
 
 def test_leaves_that_cannot_tell_values_apart() -> None:
     """Two values in one bin of a list, two codes without a leaf: they share what is there."""
     listed = Circuit((Categorical("c", tuple("abc")),), (Histogram(0, (0, 2, 3), (0.25, 0.5)),))
-    (found,) = refined(listed, [[0.0]] * 6 + [[2.0]] * 2, strength=1e-9).nodes
-    assert isinstance(found, Categories)
-    assert found.probabilities == pytest.approx((0.375, 0.375, 0.25))
+    (new,) = refined(listed, [[0.0]] * 6 + [[2.0]] * 2, strength=1e-9).nodes
+    assert isinstance(new, Categories)
+    assert new.probabilities == pytest.approx((0.375, 0.375, 0.25))
     bare = Circuit((Mixed("m", 0, 9, [-1, None]),), (Histogram(0, (0, 10), (0.1,)),))
-    (found,) = refined(bare, [[code_number(0)]] * 2 + [[3.0]] * 6, strength=1e-9).nodes
-    assert isinstance(found, Coded)
-    assert found.codes == pytest.approx((0.125, 0.125))
+    (new,) = refined(bare, [[code_number(0)]] * 2 + [[3.0]] * 6, strength=1e-9).nodes
+    assert isinstance(new, Coded)
+    assert new.codes == pytest.approx((0.125, 0.125))
 
 
 def test_cells_between_the_values_stay_empty() -> None:
     feature = Integer("n", 0, 2)
     leaves = (Histogram(0, (0, 0.5, 3), (0.5, 0.25)), Histogram(0, (0.2, 0.8, 3), (0.9, 0.5)))
     circuit = Circuit((feature,), (*leaves, Sum((0, 1), (0.5, 0.5))))
-    found = refined(circuit, [[0.0], [1.0], [2.0]], 5)
-    assert found.check().normalised
-    assert np.exp(found.log_likelihood(np.array([[0.0], [1.0], [2.0]]))).sum() == pytest.approx(1)
+    after = refined(circuit, [[0.0], [1.0], [2.0]], 5)
+    assert after.check().normalised
+    assert np.exp(after.log_likelihood(np.array([[0.0], [1.0], [2.0]]))).sum() == pytest.approx(1)
 
 
 def test_a_leaf_between_all_values() -> None:
@@ -229,11 +229,11 @@ def test_a_learned_structure_gets_better(seed: int) -> None:
     rows[rng.random(rows.shape) < 0.05] = np.nan
     features = tuple(Categorical(f"c{j}", tuple("abc")) for j in range(6))
     circuit = learned_spn(rows[:2000], features)
-    found = refined(circuit, rows[:2000], 20)
-    assert len(found) == len(circuit)
-    assert found.check().normalised
+    after = refined(circuit, rows[:2000], 20)
+    assert len(after) == len(circuit)
+    assert after.check().normalised
     for part in (rows[:2000], rows[2000:]):
-        assert found.log_likelihood(part).mean() > circuit.log_likelihood(part).mean() + 0.02
+        assert after.log_likelihood(part).mean() > circuit.log_likelihood(part).mean() + 0.02
 
 
 def test_a_graph_with_shared_leaves() -> None:
@@ -242,10 +242,10 @@ def test_a_graph_with_shared_leaves() -> None:
     y = np.where(rows[:, 0] > 4, "high", "low")
     circuit = learn(table, y, nodes=40, progress=False).circuit
     assert not circuit.check().tree
-    found = refine(circuit, table, y, rounds=5, strength=0.1, progress=False)
-    assert len(found) == len(circuit)
-    assert found.check().normalised
-    assert found.log_likelihood(table, y).mean() > circuit.log_likelihood(table, y).mean()
+    after = refine(circuit, table, y, rounds=5, strength=0.1, progress=False)
+    assert len(after) == len(circuit)
+    assert after.check().normalised
+    assert after.log_likelihood(table, y).mean() > circuit.log_likelihood(table, y).mean()
     assert refine(circuit, table, rounds=2, progress=False).target == circuit.target  # the class unknown
 
 
@@ -258,19 +258,19 @@ def test_parametric_leaves_stay_with_all_leaves_of_their_variable() -> None:
     )  # fmt: skip
     rows = np.random.default_rng(0).normal(size=(200, 2))
     circuit = Circuit(features, nodes)
-    found = refined(circuit, rows, 3)
-    assert found.nodes[:2] == nodes[:2]
-    assert all(new != old for new, old in zip(found.nodes[2:4], nodes[2:4], strict=True))
-    assert found.nodes[-1].weights[0] > 0.9
-    assert found.log_likelihood(rows).mean() > circuit.log_likelihood(rows).mean()
+    after = refined(circuit, rows, 3)
+    assert after.nodes[:2] == nodes[:2]
+    assert all(new != old for new, old in zip(after.nodes[2:4], nodes[2:4], strict=True))
+    assert after.nodes[-1].weights[0] > 0.9
+    assert after.log_likelihood(rows).mean() > circuit.log_likelihood(rows).mean()
 
 
 def test_a_child_without_rows_comes_back() -> None:
     feature = Binary("b")
     circuit = Circuit((feature,), (Bernoulli(0, 0.0), Bernoulli(0, 1.0), Sum((0, 1), (1.0, 0.0))))
-    found = refined(circuit, [[0.0]] * 5 + [[1.0]] * 5, 1)
-    assert 0 < found.nodes[-1].weights[1] < 1e-2
-    assert refined(found, [[0.0]] * 5 + [[1.0]] * 5, 50).log_likelihood(np.array([[1.0]]))[0] > math.log(0.4)
+    after = refined(circuit, [[0.0]] * 5 + [[1.0]] * 5, 1)
+    assert 0 < after.nodes[-1].weights[1] < 1e-2
+    assert refined(after, [[0.0]] * 5 + [[1.0]] * 5, 50).log_likelihood(np.array([[1.0]]))[0] > math.log(0.4)
 
 
 # -- weights, threads, interrupts -------------------------------------------------------------------------------------
@@ -311,8 +311,8 @@ def test_an_interrupt_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(refine_module, "_em_round", interrupted)
     with pytest.warns(LikelyWarning, match=r"^Refining was interrupted; the circuit is what was learned until then\.$"):
-        found = refined(circuit, rows, 20)
-    assert found is seen[1]
+        after = refined(circuit, rows, 20)
+    assert after is seen[1]
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
@@ -345,5 +345,5 @@ def test_no_rows() -> None:
 def test_impossible_rows_teach_nothing() -> None:
     """With no floor, a row that no leaf allows has no share in anything, and nothing breaks."""
     circuit = replace(COIN, nodes=(Bernoulli(0, 0.0),), floor=0.0)
-    found = refined(circuit, [[1.0], [1.0]], 2)
-    assert found.check().normalised
+    after = refined(circuit, [[1.0], [1.0]], 2)
+    assert after.check().normalised

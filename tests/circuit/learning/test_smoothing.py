@@ -19,17 +19,17 @@ from likely.schema.values import code_number
 from tests import strategies
 
 
-def counted(found: Bins, values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+def counted(variable_bins: Bins, values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """How many of the values are in each bin."""
-    place = found.index(values)
+    place = variable_bins.index(values)
     known = place >= 0
-    return np.bincount(place[known], None if weights is None else weights[known], len(found)).astype(np.float64)
+    return np.bincount(place[known], None if weights is None else weights[known], len(variable_bins)).astype(np.float64)
 
 
 def binned(values: Any, feature: Feature) -> tuple[Bins, np.ndarray]:
     numbers = np.asarray(values, dtype=np.float64)
-    (found,) = bins_of(numbers[:, None], [feature])
-    return found, counted(found, numbers)
+    (variable_bins,) = bins_of(numbers[:, None], [feature])
+    return variable_bins, counted(variable_bins, numbers)
 
 
 @st.composite
@@ -59,24 +59,24 @@ def naive_ranges(counts: list[float], width: list[float], tails: tuple[int, int]
     alone = sum(counts[i] == 1 for i in inner)
     unseen = min(0.5, (alone + 1) / (rows + 1))
     scale = max(1.0, len(inner) / 20)
-    found = {i: (1 - unseen) * counts[i] / rows if rows else width[i] / sum(width[k] for k in inner) for i in inner}
+    mass = {i: (1 - unseen) * counts[i] / rows if rows else width[i] / sum(width[k] for k in inner) for i in inner}
     for i in inner if rows else ():
         near = {k: math.exp(-(((i - k) / scale) ** 2) / 2) * width[k] for k in inner}
         for k in inner:
-            found[k] += unseen * counts[i] / rows * near[k] / sum(near.values())
+            mass[k] += unseen * counts[i] / rows * near[k] / sum(near.values())
     beyond = min(0.5, 1 / (rows + 1))
     halves = {**{tails[0] - 1 - i: 0.5**i for i in range(tails[0])}, **{inner[-1] + 1 + i: 0.5**i for i in range(tails[1])}}
     return [
-        found[i] * (1 - beyond * bool(halves)) if i in inner else beyond * halves[i] / sum(halves.values()) for i in range(count)
+        mass[i] * (1 - beyond * bool(halves)) if i in inner else beyond * halves[i] / sum(halves.values()) for i in range(count)
     ]
 
 
 @given(any_counts())
 def test_marginals_are_probabilities_and_none_is_0(column: tuple[Bins, np.ndarray]) -> None:
     bins, counts = column
-    found = marginal(bins, counts)
-    assert (found > 0).all()
-    assert math.fsum(found) == pytest.approx(1, abs=1e-9)
+    mass = marginal(bins, counts)
+    assert (mass > 0).all()
+    assert math.fsum(mass) == pytest.approx(1, abs=1e-9)
 
 
 @given(any_counts())
@@ -95,17 +95,17 @@ def test_marginals_against_loops(column: tuple[Bins, np.ndarray]) -> None:
 
 def test_without_rows_half_of_the_mass_lies_within_the_bounds() -> None:
     bins, counts = binned([math.nan] * 5, Continuous("x", -2, 8))
-    found = marginal(bins, counts)
+    mass = marginal(bins, counts)
     inside = slice(bins.tails[0], len(bins) - bins.tails[1])
-    assert found[inside].sum() == pytest.approx(0.5)
-    assert found[inside] / bins.measure[inside] == pytest.approx(0.5 / bins.measure[inside].sum())
+    assert mass[inside].sum() == pytest.approx(0.5)
+    assert mass[inside] / bins.measure[inside] == pytest.approx(0.5 / bins.measure[inside].sum())
 
 
 def test_a_tail_has_one_row_in_all() -> None:
     bins, counts = binned(np.linspace(0, 1, 99), Continuous("x", 0, 1))
-    found = marginal(bins, counts)
-    assert found[:3].sum() + found[-3:].sum() == pytest.approx(1 / 100)
-    assert found[:3] == pytest.approx(found[2] * np.array([0.25, 0.5, 1]))
+    mass = marginal(bins, counts)
+    assert mass[:3].sum() + mass[-3:].sum() == pytest.approx(1 / 100)
+    assert mass[:3] == pytest.approx(mass[2] * np.array([0.25, 0.5, 1]))
 
 
 def test_many_rows_have_their_frequencies() -> None:
@@ -122,8 +122,8 @@ def test_many_rows_have_their_frequencies() -> None:
 def test_a_gap_between_two_values_is_unlikely_not_impossible(far: int) -> None:
     """The mass that reaches the middle of the gap is far below the spacing of doubles at 1."""
     bins, counts = binned(np.repeat([0.0, far], 100), Integer("n", 0, far))
-    found = marginal(bins, counts)
-    assert 0 < found.min() < 1e-9
+    mass = marginal(bins, counts)
+    assert 0 < mass.min() < 1e-9
     shrinkage = Shrinkage.of(bins, counts)
     assert (shrinkage.share > 0).all()
     fitted = shrinkage.fitted(np.vstack([counts, 0 * counts, counts / 3]))
@@ -133,8 +133,8 @@ def test_a_gap_between_two_values_is_unlikely_not_impossible(far: int) -> None:
 
 def test_bins_of_widths_that_no_double_can_compare() -> None:
     bins, counts = binned(np.append(np.linspace(0, 1e-3, 400), 5e300), Continuous("x", 0, 5e300))
-    found = marginal(bins, counts)
-    assert (found > 0).all()
+    mass = marginal(bins, counts)
+    assert (mass > 0).all()
     assert np.isfinite(Shrinkage.of(bins, counts).fitted(counts[None]).probabilities(counts[None])).all()
 
 
@@ -142,19 +142,19 @@ def test_bins_of_widths_that_no_double_can_compare() -> None:
 
 
 def children_of(shrinkage: Shrinkage) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {}
     for node, parent in enumerate(shrinkage.parent, start=1):
-        found.setdefault(int(parent), []).append(node)
-    return found
+        children.setdefault(int(parent), []).append(node)
+    return children
 
 
 @given(any_counts())
 def test_the_tree_halves_the_mass_or_is_a_star(column: tuple[Bins, np.ndarray]) -> None:
     bins, counts = column
-    found = Shrinkage.of(bins, counts)
-    spans = list(zip(found.low.tolist(), found.high.tolist(), strict=True))
+    tree = Shrinkage.of(bins, counts)
+    spans = list(zip(tree.low.tolist(), tree.high.tolist(), strict=True))
     assert spans[0] == (0, len(bins))
-    below = children_of(found)
+    below = children_of(tree)
     depth = {0: 0}
     for node, span in enumerate(spans):
         inner = [spans[child] for child in below.get(node, [])]
@@ -164,34 +164,34 @@ def test_the_tree_halves_the_mass_or_is_a_star(column: tuple[Bins, np.ndarray]) 
             assert (inner[0][0], inner[-1][1]) == span
             assert all(a[1] == b[0] for a, b in pairwise(inner))
         if inner and bins.feature.numeric:
-            mass = found.marginal
+            mass = tree.marginal
             (_, cut), whole = inner[0], mass[span[0] : span[1]].sum()
             uneven = [abs(mass[span[0] : k].sum() - whole / 2) for k in range(span[0] + 1, span[1])]
             assert len(inner) == 2
             assert abs(mass[span[0] : cut].sum() - whole / 2) <= min(uneven) + 1e-12
         elif inner:
             assert [b - a for a, b in inner] == [1] * len(bins)
-    assert found.depth.tolist() == [depth[node] - 1 for node in range(1, len(spans))]
+    assert tree.depth.tolist() == [depth[node] - 1 for node in range(1, len(spans))]
     growth = GROWTH if bins.feature.numeric else 1.0
-    assert found.strength.tolist() == pytest.approx([FIRST_STRENGTH * growth**d for d in found.depth])
+    assert tree.strength.tolist() == pytest.approx([FIRST_STRENGTH * growth**d for d in tree.depth])
 
 
 @given(st.data())
 def test_totals_are_sums(data: st.DataObject) -> None:
     bins, counts = data.draw(any_counts())
-    found = Shrinkage.of(bins, counts)
+    tree = Shrinkage.of(bins, counts)
     leaves = data.draw(leaf_counts(len(bins)))
-    expected = [[math.fsum(leaf[low:high]) for low, high in zip(found.low, found.high, strict=True)] for leaf in leaves]
-    np.testing.assert_allclose(found.totals(leaves), expected, rtol=1e-12)
+    expected = [[math.fsum(leaf[low:high]) for low, high in zip(tree.low, tree.high, strict=True)] for leaf in leaves]
+    np.testing.assert_allclose(tree.totals(leaves), expected, rtol=1e-12)
 
 
 def test_totals_keep_what_is_small_beside_what_is_large() -> None:
     bins, counts = binned(np.arange(6.0), Integer("n", 0, 5))
-    found = Shrinkage.of(bins, counts)
+    tree = Shrinkage.of(bins, counts)
     leaf = np.full((1, len(bins)), 1e-20)
     leaf[0, 0] = 1.0
-    ends = found.high - found.low == 1
-    assert sorted(found.totals(leaf)[0, ends].tolist()) == [1e-20] * (len(bins) - 1) + [1.0]
+    ends = tree.high - tree.low == 1
+    assert sorted(tree.totals(leaf)[0, ends].tolist()) == [1e-20] * (len(bins) - 1) + [1.0]
 
 
 # -- probabilities of leaves ------------------------------------------------------------------------------------------
@@ -200,20 +200,20 @@ def test_totals_keep_what_is_small_beside_what_is_large() -> None:
 def naive_probabilities(shrinkage: Shrinkage, counts: np.ndarray, factor: float) -> list[float]:
     """The formula of the module, by recursion from the root."""
     below = children_of(shrinkage)
-    found = [0.0] * len(counts)
+    probabilities = [0.0] * len(counts)
 
     def walk(node: int, probability: float) -> None:
         low, high = int(shrinkage.low[node]), int(shrinkage.high[node])
         if node not in below:
-            found[low] = probability
+            probabilities[low] = probability
         for child in below.get(node, []):
             a = factor * float(shrinkage.strength[child - 1])
-            own = slice(int(shrinkage.low[child]), int(shrinkage.high[child]))
-            share = math.fsum(shrinkage.marginal[own]) / math.fsum(shrinkage.marginal[low:high])
-            walk(child, probability * (math.fsum(counts[own]) + a * share) / (math.fsum(counts[low:high]) + a))
+            inside = slice(int(shrinkage.low[child]), int(shrinkage.high[child]))
+            share = math.fsum(shrinkage.marginal[inside]) / math.fsum(shrinkage.marginal[low:high])
+            walk(child, probability * (math.fsum(counts[inside]) + a * share) / (math.fsum(counts[low:high]) + a))
 
     walk(0, 1.0)
-    return found
+    return probabilities
 
 
 @given(st.data(), st.sampled_from([1.0, 2.0, 0.3]))
@@ -221,35 +221,35 @@ def test_probabilities_against_a_recursion(data: st.DataObject, factor: float) -
     bins, counts = data.draw(any_counts())
     shrinkage = Shrinkage.of(bins, counts)
     leaves = data.draw(leaf_counts(len(bins)))
-    found = shrinkage.probabilities(leaves, factor)
-    assert found.shape == leaves.shape
-    assert (found > 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_allclose(found, [naive_probabilities(shrinkage, leaf, factor) for leaf in leaves], rtol=1e-9)
+    probabilities = shrinkage.probabilities(leaves, factor)
+    assert probabilities.shape == leaves.shape
+    assert (probabilities > 0).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(probabilities, [naive_probabilities(shrinkage, leaf, factor) for leaf in leaves], rtol=1e-9)
 
 
 @given(any_counts())
 def test_without_rows_a_leaf_is_the_marginal(column: tuple[Bins, np.ndarray]) -> None:
     bins, counts = column
-    found = Shrinkage.of(bins, counts).probabilities(np.zeros((2, len(bins))))
-    np.testing.assert_allclose(found, np.tile(marginal(bins, counts), (2, 1)), rtol=1e-9)
+    probabilities = Shrinkage.of(bins, counts).probabilities(np.zeros((2, len(bins))))
+    np.testing.assert_allclose(probabilities, np.tile(marginal(bins, counts), (2, 1)), rtol=1e-9)
 
 
 @given(any_counts())
 def test_a_leaf_with_the_rows_of_the_marginal_is_the_marginal(column: tuple[Bins, np.ndarray]) -> None:
     bins, counts = column
     shrinkage = Shrinkage.of(bins, counts)
-    found = shrinkage.probabilities(np.array([[3.0], [1e5]]) * shrinkage.marginal)
-    np.testing.assert_allclose(found, np.tile(shrinkage.marginal, (2, 1)), rtol=1e-9)
+    probabilities = shrinkage.probabilities(np.array([[3.0], [1e5]]) * shrinkage.marginal)
+    np.testing.assert_allclose(probabilities, np.tile(shrinkage.marginal, (2, 1)), rtol=1e-9)
 
 
 def test_with_very_many_rows_a_leaf_has_its_frequencies() -> None:
     rng = np.random.default_rng(0)
     for feature, values in ((Continuous("x", -9, 9), rng.normal(size=500)), (Ordinal("o", (1, 2, 3)), np.repeat([0.0, 1, 2], 5))):
         bins, counts = binned(values, feature)
-        own = rng.random((3, len(bins))) + 0.1
-        found = Shrinkage.of(bins, counts).probabilities(own * 1e12)
-        np.testing.assert_allclose(found, own / own.sum(axis=1, keepdims=True), rtol=1e-9)
+        frequencies = rng.random((3, len(bins))) + 0.1
+        probabilities = Shrinkage.of(bins, counts).probabilities(frequencies * 1e12)
+        np.testing.assert_allclose(probabilities, frequencies / frequencies.sum(axis=1, keepdims=True), rtol=1e-9)
 
 
 def test_strong_smoothing_is_the_marginal() -> None:
@@ -291,12 +291,12 @@ def test_strengths_make_the_counts_most_probable(seed: int, strength: float, lea
     values = np.random.default_rng(seed).binomial(len(feature.atoms) - 1 if not numeric else 9, 0.4, 300)
     bins, counts = binned(values, feature)
     shrinkage = Shrinkage.of(bins, counts)
-    own = drawn_leaves(shrinkage, strength, leaves, 40, seed)
-    fitted = shrinkage.fitted(own)
+    leaf_counts = drawn_leaves(shrinkage, strength, leaves, 40, seed)
+    fitted = shrinkage.fitted(leaf_counts)
     least = 0.0
     for depth in range(int(shrinkage.depth.max()) + 1):
         (chosen,) = set(fitted.strength[shrinkage.depth == depth].tolist())
-        scores = {a: likelihood(shrinkage, own, depth, a) for a in STRENGTHS.tolist()}
+        scores = {a: likelihood(shrinkage, leaf_counts, depth, a) for a in STRENGTHS.tolist()}
         assert chosen in scores
         if chosen > least:
             assert scores[chosen] >= max(scores.values()) - 0.02  # of strengths that are as good, the greatest
@@ -311,8 +311,8 @@ def test_strengths_are_found_again() -> None:
     shrinkage = Shrinkage.of(bins, counts)
     star = Shrinkage.of(*binned(np.repeat(np.arange(8.0), 200), Categorical("c", tuple(range(8)))))
     for strength in (1.0, 16.0, 256.0):
-        own = drawn_leaves(star, strength, 60, 300, seed=1)
-        assert star.fitted(own).strength[0] == pytest.approx(strength, rel=1.01)
+        leaf_counts = drawn_leaves(star, strength, 60, 300, seed=1)
+        assert star.fitted(leaf_counts).strength[0] == pytest.approx(strength, rel=1.01)
     assert shrinkage.fitted(np.tile(counts, (9, 1))).strength[0] == STRENGTHS[-1]
 
 
@@ -321,16 +321,16 @@ def test_strengths_never_fall_with_depth(data: st.DataObject) -> None:
     bins, counts = data.draw(any_counts())
     shrinkage = Shrinkage.of(bins, counts).fitted(data.draw(leaf_counts(len(bins))))
     by_depth = dict(zip(shrinkage.depth.tolist(), shrinkage.strength.tolist(), strict=True))
-    found = [by_depth[depth] for depth in sorted(by_depth)]
-    assert found == sorted(found)
-    assert set(found) <= set(STRENGTHS.tolist())
+    strengths = [by_depth[depth] for depth in sorted(by_depth)]
+    assert strengths == sorted(strengths)
+    assert set(strengths) <= set(STRENGTHS.tolist())
 
 
 def test_strengths_of_many_leaves_are_those_of_a_part() -> None:
     bins, counts = binned(np.repeat(np.arange(8.0), 200), Categorical("c", tuple(range(8))))
     shrinkage = Shrinkage.of(bins, counts)
-    own = drawn_leaves(shrinkage, 16.0, 3 * MANY_LEAVES, 300, seed=0)
-    assert shrinkage.fitted(own).strength.tolist() == shrinkage.fitted(own[::3]).strength.tolist()
+    leaf_counts = drawn_leaves(shrinkage, 16.0, 3 * MANY_LEAVES, 300, seed=0)
+    assert shrinkage.fitted(leaf_counts).strength.tolist() == shrinkage.fitted(leaf_counts[::3]).strength.tolist()
 
 
 def test_one_bin_has_nothing_to_choose() -> None:

@@ -22,11 +22,11 @@ def some_tree(rng: np.random.Generator, count: int, most: int = 4) -> Tree:
 
 def contexts_of(tree: Tree, row: tuple[int, ...]) -> list[int]:
     """The context of every variable in one row, by its definition."""
-    found = [0] * len(row)
+    contexts = [0] * len(row)
     for variable in tree.order[1:]:
         above = tree.parent[variable]
-        found[variable] = int(tree.route[variable][found[above], row[above]])
-    return found
+        contexts[variable] = int(tree.route[variable][contexts[above], row[above]])
+    return contexts
 
 
 def all_rows(tree: Tree) -> list[tuple[int, ...]]:
@@ -68,7 +68,7 @@ def test_a_context_learns_the_answer_and_no_other_row_changes(seed: int, count: 
                 known.add((after[variable], bool(yes[row[other]])))
             else:
                 assert (origin[variable] == before[variable]).sum() == 1
-        assert len({own for own, _ in known}) == len(known), "a new context means one answer"
+        assert len({learned for learned, _ in known}) == len(known), "a new context means one answer"
         assert len(known) <= 2
         _is_sound(new)
         tree = new
@@ -131,7 +131,7 @@ def test_nodes_are_counted_as_they_will_be_made(seed: int, count: int, changes: 
     for variable in range(count):
         grouped, nodes = tree.grouped(variable)
         if tree.children[variable]:
-            assert nodes == min(naive_nodes(tree, variable, grouped=own) for own in (True, False))
+            assert nodes == min(naive_nodes(tree, variable, grouped=either) for either in (True, False))
             assert nodes == naive_nodes(tree, variable, grouped=grouped)
         else:
             assert (grouped, nodes) == (False, tree.contexts[variable])

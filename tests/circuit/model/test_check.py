@@ -256,15 +256,15 @@ def test_a_circuit_is_a_value() -> None:
 
 @given(strategies.circuits())
 def test_the_report_counts(circuit: Circuit) -> None:
-    found = circuit.check()
+    report = circuit.check()
     inner = [node for node in circuit.nodes if isinstance(node, (Sum, Product))]
-    assert found.nodes == len(circuit.nodes) == found.sums + found.products + found.leaves
-    assert found.edges == sum(len(node.children) for node in inner)
-    assert found.leaves == sum(isinstance(node, Leaf) for node in circuit.nodes)
-    assert found.weight_error == max((abs(math.fsum(n.weights) - 1) for n in inner if isinstance(n, Sum)), default=0.0)
+    assert report.nodes == len(circuit.nodes) == report.sums + report.products + report.leaves
+    assert report.edges == sum(len(node.children) for node in inner)
+    assert report.leaves == sum(isinstance(node, Leaf) for node in circuit.nodes)
+    assert report.weight_error == max((abs(math.fsum(n.weights) - 1) for n in inner if isinstance(n, Sum)), default=0.0)
     parents = [sum(node.children.count(place) for node in inner) for place in range(len(circuit.nodes))]
-    assert found.tree == (max(parents) <= 1)
-    assert found.floor == circuit.floor
+    assert report.tree == (max(parents) <= 1)
+    assert report.floor == circuit.floor
 
 
 @given(strategies.circuits(small=True, parametric=False))

@@ -82,7 +82,7 @@ def test_room_counts_values(data: st.DataObject) -> None:
         """Whether a lies before b; what differs by rounding is the same."""
         return a < b and not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
 
-    expected = float(sum(oracle.room_of(feature, v) for v in values if not before(v, low) and before(v, high)))
+    expected = float(sum(oracle.measure_of(feature, v) for v in values if not before(v, low) and before(v, high)))
     assert measure(feature, np.array([low]), np.array([high]))[0] == pytest.approx(expected, abs=1e-9)
 
 
@@ -110,8 +110,8 @@ def test_mass_in_a_region_is_a_sum_over_values(data: st.DataObject) -> None:
     for leaf in oracle.leaves_of(circuit).values():
         feature = circuit.variables[leaf.variable]
         region = box.get(feature.name, feature.region)
-        found = mass(leaf, feature, feature.reachable(region))
-        assert found == pytest.approx(float(oracle.leaf_mass(leaf, feature, region)), abs=1e-9)
+        computed = mass(leaf, feature, feature.reachable(region))
+        assert computed == pytest.approx(float(oracle.leaf_mass(leaf, feature, region)), abs=1e-9)
 
 
 @given(st.data())
@@ -122,8 +122,8 @@ def test_mass_in_a_region_is_an_integral(data: st.DataObject) -> None:
     ends = sorted(data.draw(st.lists(strategies.numbers(feature), min_size=2, max_size=2)))
     codes = [v for v in ends if v < -LARGEST]
     region = Region.points(codes) | (Region.between(*ends) & Region.between(-LARGEST, LARGEST))
-    found = mass(leaf, feature, feature.reachable(region))
-    assert found == pytest.approx(float(oracle.leaf_mass(leaf, feature, region)), abs=1e-6)
+    computed = mass(leaf, feature, feature.reachable(region))
+    assert computed == pytest.approx(float(oracle.leaf_mass(leaf, feature, region)), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_values_of_a_parametric_leaf_over_whole_numbers_stand_for_one_step_each(
 def test_the_probability_of_a_box_is_a_sum_over_its_rows(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(small=True, normalised=True, parametric=False))
     box = data.draw(strategies.boxes(circuit))
-    found = log_probability(circuit, box)
-    assert math.exp(found) == pytest.approx(float(oracle.probability(circuit, box)), abs=1e-9)
+    computed = log_probability(circuit, box)
+    assert math.exp(computed) == pytest.approx(float(oracle.probability(circuit, box)), abs=1e-9)
 
 
 @given(st.data())
@@ -249,14 +249,16 @@ def test_cells_are_cut_by_all_breaks_and_leaves_are_constant_on_them(data: st.Da
     leaves = oracle.leaves_of(circuit)
     assert len(circuit.cells) == len(circuit.variables)
     for j, cells in enumerate(circuit.cells):
-        own = {place: leaf for place, leaf in leaves.items() if leaf.variable == j}
-        assert cells.leaves == tuple(own)
-        assert cells.breaks.tolist() == sorted({b for leaf in own.values() for b in oracle.breaks_of(leaf)})
-        assert cells.densities.shape == (len(own), len(cells.breaks) + 1)
+        of_variable = {place: leaf for place, leaf in leaves.items() if leaf.variable == j}
+        assert cells.leaves == tuple(of_variable)
+        assert cells.breaks.tolist() == sorted({b for leaf in of_variable.values() for b in oracle.breaks_of(leaf)})
+        assert cells.densities.shape == (len(of_variable), len(cells.breaks) + 1)
         row = data.draw(strategies.circuit_rows(circuit))[:, j]
-        found = cells.log_densities(row, circuit.floor)
-        expected = [[oracle.log(oracle.leaf_values(circuit, [v] * len(circuit.variables))[p]) for v in row.tolist()] for p in own]
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+        logs = cells.log_densities(row, circuit.floor)
+        expected = [
+            [oracle.log(oracle.leaf_values(circuit, [v] * len(circuit.variables))[p]) for v in row.tolist()] for p in of_variable
+        ]
+        np.testing.assert_allclose(logs, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_cells_of_values() -> None:

@@ -28,7 +28,7 @@ PARAMETERS = {
     "gamma": [(1.0, 2.0), (1.5, 0.1), (20.0, 3.0)],
     "poisson": [(0.3, 1.0), (4.0, 1.0), (55.5, 1.0)],
 }
-LAWS = [(family, *parameters) for family, found in PARAMETERS.items() for parameters in found]
+LAWS = [(family, *parameters) for family, several in PARAMETERS.items() for parameters in several]
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
@@ -204,8 +204,8 @@ def test_steps_of_every_leaf() -> None:
         (Coded(0, (), histogram), [0, 2, 3], [0.25, 0.5]),
     ]
     for leaf, breaks, densities in expected:
-        found = leaf.steps
-        assert (found[0].tolist(), found[1].tolist()) == (breaks, densities), leaf
+        steps = leaf.steps
+        assert (steps[0].tolist(), steps[1].tolist()) == (breaks, densities), leaf
 
 
 def test_parametric_parts() -> None:
@@ -253,9 +253,9 @@ def test_log_densities_are_scipys(family: str, a: float, b: float) -> None:
 def test_the_twin_in_scipy_is_the_same_law(family: str, a: float, b: float) -> None:
     from scipy import stats
 
-    found, expected = FAMILIES[family].scipy(stats, a, b), oracle.law(Parametric(0, family, a, b))
+    law, expected = FAMILIES[family].scipy(stats, a, b), oracle.law(Parametric(0, family, a, b))
     values = points(family, a, b)
-    np.testing.assert_array_equal(found.cdf(values), expected.cdf(values))
+    np.testing.assert_array_equal(law.cdf(values), expected.cdf(values))
 
 
 @pytest.mark.parametrize(("family", "a", "b"), LAWS)
@@ -273,8 +273,8 @@ def leaf_extremes(leaf: Leaf, low: float, high: float) -> tuple[float, float]:
     breaks, densities = leaf.steps
     table = np.concatenate([[0.0], densities, [0.0]]) if len(densities) else np.zeros(1)
     cells = Cells(breaks, (0,), table[None, :], (leaf.parametric,))
-    found = cells.log_extremes(Region.between(low, high), 0.0)
-    return float(found[0][0]), float(found[1][0])
+    extremes = cells.log_extremes(Region.between(low, high), 0.0)
+    return float(extremes[0][0]), float(extremes[1][0])
 
 
 @pytest.mark.parametrize(("family", "a", "b"), LAWS)

@@ -37,9 +37,9 @@ from tests.oracles import circuits as oracle
 ROUNDING = 1e-9
 
 
-def assert_close(found: Any, expected: Any) -> None:
+def assert_close(computed: Any, expected: Any) -> None:
     """Equal but for rounding; infinities equal."""
-    np.testing.assert_allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+    np.testing.assert_allclose(computed, expected, rtol=ROUNDING, atol=ROUNDING)
 
 
 def data_of(draw: Any, **settings_: Any) -> tuple[Circuit, np.ndarray]:
@@ -66,7 +66,7 @@ def test_every_row_is_possible_with_a_floor(data: st.DataObject) -> None:
 def test_probabilities_sum_to_one(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(small=True, normalised=True, parametric=False, floors=(0.0,)))
     rows = oracle.product_space(circuit)
-    rooms = [float(oracle.room_of_row(circuit, row)) for row in rows]
+    measures = [float(oracle.measure_of_row(circuit, row)) for row in rows]
     total = math.fsum(np.exp(log_likelihood(circuit, np.array(rows))) * rooms)
     assert total == pytest.approx(1, abs=1e-12)
     assert circuit.check().normalised
@@ -83,7 +83,7 @@ def test_an_unknown_value_is_summed_over(data: st.DataObject) -> None:
     values = oracle.values_of(feature)
     filled = np.repeat(row, len(values), axis=0)
     filled[:, j] = values
-    rooms = [float(oracle.room_of(feature, v)) for v in values]
+    measures = [float(oracle.measure_of(feature, v)) for v in values]
     expected = math.fsum(np.exp(log_likelihood(circuit, filled)) * rooms)
     assert math.exp(log_likelihood(circuit, unknown)[0]) == pytest.approx(expected, abs=1e-12)
 
@@ -126,9 +126,9 @@ MIXTURE_ROWS = np.array(
 @pytest.mark.parametrize("floor", [FLOORED, FLOORLESS])
 def test_every_kind_of_leaf(floor: float) -> None:
     circuit = mixture(floor)
-    found = log_likelihood(circuit, MIXTURE_ROWS)
-    assert_close(found, oracle.log_likelihoods(circuit, MIXTURE_ROWS))
-    assert (found == -math.inf).any() == (floor == 0)
+    logs = log_likelihood(circuit, MIXTURE_ROWS)
+    assert_close(logs, oracle.log_likelihoods(circuit, MIXTURE_ROWS))
+    assert (logs == -math.inf).any() == (floor == 0)
 
 
 @pytest.mark.parametrize("floor", [FLOORED, FLOORLESS])
@@ -137,8 +137,8 @@ def test_the_value_by_hand(floor: float) -> None:
     gaussian = math.exp(-0.5 * (0.5 / 0.5) ** 2) / (0.5 * math.sqrt(2 * math.pi))
     left = 0.4 * (0.8 * poisson) * 0.7
     right = gaussian * (0.25 * 0.25) * 1.0
-    found = log_likelihood(mixture(floor), np.array([[0.5, 3.0, 0.0]]))
-    assert_close(found, math.log(0.375 * left + 0.625 * right))
+    logs = log_likelihood(mixture(floor), np.array([[0.5, 3.0, 0.0]]))
+    assert_close(logs, math.log(0.375 * left + 0.625 * right))
 
 
 def test_the_unknown_is_one_even_where_the_floor_is_higher() -> None:
@@ -194,10 +194,10 @@ def test_products_far_below_the_smallest_double(floor: float, algebra: oracle.Al
     expected = oracle.log_likelihoods(circuit, rows, algebra)
     assert expected[0] < -1000 or expected[0] == -math.inf
     if algebra is oracle.total:
-        found = log_likelihood(circuit, rows)
+        logs = log_likelihood(circuit, rows)
     else:
-        found = max_log_likelihood(circuit, rows, side="under" if algebra is oracle.largest else "over")
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+        logs = max_log_likelihood(circuit, rows, side="under" if algebra is oracle.largest else "over")
+    np.testing.assert_allclose(logs, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 31, 32, 33, 63, 64, 65, 100])
@@ -205,9 +205,9 @@ def test_blocks_of_every_remainder(count: int) -> None:
     circuit = mixture(FLOORED)
     rows = np.resize(MIXTURE_ROWS, (count, 3))
     expected = np.resize(oracle.log_likelihoods(circuit, MIXTURE_ROWS), count)
-    found = log_likelihood(circuit, rows)
-    assert found.shape == (count,)
-    assert_close(found, expected)
+    logs = log_likelihood(circuit, rows)
+    assert logs.shape == (count,)
+    assert_close(logs, expected)
 
 
 @pytest.mark.parametrize("n_jobs", [None, -1, 1, 2, 3, 5])
@@ -216,13 +216,13 @@ def test_any_number_of_threads_gives_the_same_bits(n_jobs: int | None, side: Any
     rows = np.resize(MIXTURE_ROWS, (6 * 2048 + 19, 3))
     circuit = mixture(FLOORLESS)
 
-    def found(n_jobs: int | None) -> np.ndarray:
+    def logs(n_jobs: int | None) -> np.ndarray:
         if side is None:
             return log_likelihood(circuit, rows, n_jobs=n_jobs)
         return max_log_likelihood(circuit, rows, side=side, n_jobs=n_jobs)
 
-    np.testing.assert_array_equal(found(n_jobs), found(1))
-    np.testing.assert_array_equal(found(n_jobs)[:17], found(n_jobs)[17:34])
+    np.testing.assert_array_equal(logs(n_jobs), logs(1))
+    np.testing.assert_array_equal(logs(n_jobs)[:17], logs(n_jobs)[17:34])
 
 
 def test_a_row_scores_the_same_alone_and_among_others() -> None:
@@ -272,11 +272,11 @@ def test_sides_have_names() -> None:
 def test_bounds_hold_for_every_row_of_a_box(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(aligned=False))
     box = data.draw(strategies.boxes(circuit))
-    found = bounds(circuit, box)
+    interval = bounds(circuit, box)
     rows = np.array([data.draw(strategies.rows_inside(circuit, box)) for _ in range(3)])
     exact = log_likelihood(circuit, rows)
-    assert (found.lower <= exact + ROUNDING).all()
-    assert (exact <= found.upper + ROUNDING).all()
+    assert (interval.lower <= exact + ROUNDING).all()
+    assert (exact <= interval.upper + ROUNDING).all()
 
 
 @given(st.data())
@@ -284,12 +284,12 @@ def test_bounds_hold_for_every_row_of_a_small_box(data: st.DataObject) -> None:
     """All rows there are, not only some."""
     circuit = data.draw(strategies.circuits(small=True, aligned=False))
     box = data.draw(strategies.boxes(circuit))
-    found = bounds(circuit, box)
+    interval = bounds(circuit, box)
     regions = [box.get(variable.name, EVERYTHING) for variable in circuit.variables]
     rows = [row for row in oracle.product_space(circuit) if all(v in r for v, r in zip(row, regions, strict=True))]
     exact = log_likelihood(circuit, np.array(rows))
-    assert found.lower <= exact.min() + ROUNDING
-    assert exact.max() <= found.upper + ROUNDING
+    assert interval.lower <= exact.min() + ROUNDING
+    assert exact.max() <= interval.upper + ROUNDING
 
 
 @given(st.data())
@@ -297,8 +297,8 @@ def test_bounds_are_the_sweep_over_extremes_of_leaves(data: st.DataObject) -> No
     circuit = data.draw(strategies.circuits())
     box = data.draw(strategies.boxes(circuit))
     lower, upper = oracle.box_bounds(circuit, box)
-    found = bounds(circuit, box)
-    assert_close([found.lower, found.upper], [oracle.log(lower), oracle.log(upper)])
+    interval = bounds(circuit, box)
+    assert_close([interval.lower, interval.upper], [oracle.log(lower), oracle.log(upper)])
 
 
 @given(st.data())
@@ -307,8 +307,8 @@ def test_bounds_of_one_row_are_its_likelihood(data: st.DataObject) -> None:
     row = data.draw(strategies.value_rows(circuit, most=1))
     box = {name: Region.points([v]) for name, v in zip(circuit.names, row[0], strict=True)}
     exact = float(log_likelihood(circuit, row)[0])
-    found = bounds(circuit, box)
-    assert_close([found.lower, found.upper], [exact, exact])
+    interval = bounds(circuit, box)
+    assert_close([interval.lower, interval.upper], [exact, exact])
 
 
 def test_a_step_that_is_no_binary_fraction_loses_no_value() -> None:
@@ -322,16 +322,16 @@ def test_a_step_that_is_no_binary_fraction_loses_no_value() -> None:
 
 def test_a_box_of_whole_numbers_is_cut_to_them() -> None:
     circuit = Circuit((Integer("n", 0, 9),), (Histogram(0, (0, 3, 4, 10), (0.1, 0.5, 0.03)),))
-    found = bounds(circuit, {"n": Region.between(2.5, 3.7)})
-    assert (found.lower, found.upper) == pytest.approx((math.log(0.5), math.log(0.5)))
+    interval = bounds(circuit, {"n": Region.between(2.5, 3.7)})
+    assert (interval.lower, interval.upper) == pytest.approx((math.log(0.5), math.log(0.5)))
 
 
 def test_free_whole_numbers_are_whole() -> None:
     """The bounds of a feature need not be values of it."""
     circuit = Circuit((Integer("n", 0.5, 9.5),), (Parametric(0, "poisson", 0.3),), floor=0)
-    found = bounds(circuit, {})
+    interval = bounds(circuit, {})
     values = log_likelihood(circuit, np.arange(1.0, 10)[:, None])
-    assert (found.lower, found.upper) == pytest.approx((values.min(), values.max()))
+    assert (interval.lower, interval.upper) == pytest.approx((values.min(), values.max()))
 
 
 @pytest.mark.parametrize(
@@ -371,20 +371,20 @@ def test_derivatives_answer_for_every_single_value(data: st.DataObject) -> None:
     values = data.draw(strategies.circuit_rows(circuit))[:, j]
     changed = np.repeat(row, len(values), axis=0)
     changed[:, j] = values
-    found = derivatives(circuit, row[0])
-    assert_close(found.value, log_likelihood(circuit, row)[0])
-    assert_close(found.at(circuit.names[j], values), oracle.log_likelihoods(circuit, changed))
+    slopes = derivatives(circuit, row[0])
+    assert_close(slopes.value, log_likelihood(circuit, row)[0])
+    assert_close(slopes.at(circuit.names[j], values), oracle.log_likelihoods(circuit, changed))
 
 
 @given(st.data())
 def test_derivatives_are_those_of_the_formula(data: st.DataObject) -> None:
     """A circuit is linear in each leaf: its derivative is the difference that the leaf makes between 0 and 1."""
     circuit, rows = data_of(data.draw)
-    found = derivatives(circuit, rows[0])
+    slopes = derivatives(circuit, rows[0])
     at = oracle.leaf_values(circuit, [float(v) for v in rows[0]])
     for place in at:
         ends = [oracle.swept(circuit, {**at, place: oracle.Fraction(k)})[-1] for k in (0, 1)]
-        assert_close(found.log_derivative[place], oracle.log(ends[1] - ends[0]))
+        assert_close(slopes.log_derivative[place], oracle.log(ends[1] - ends[0]))
 
 
 @given(st.data())
@@ -392,10 +392,10 @@ def test_derivatives_over_a_box_bound_every_row(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(aligned=False))
     box = data.draw(strategies.boxes(circuit))
     row = data.draw(strategies.rows_inside(circuit, box))
-    found = derivatives(circuit, box)
-    assert_close(found.value, bounds(circuit, box).upper)
+    slopes = derivatives(circuit, box)
+    assert_close(slopes.value, bounds(circuit, box).upper)
     for name, v in zip(circuit.names, row, strict=True):
-        assert found.at(name, np.array([v]))[0] >= log_likelihood(circuit, row[None, :])[0] - ROUNDING
+        assert slopes.at(name, np.array([v]))[0] >= log_likelihood(circuit, row[None, :])[0] - ROUNDING
 
 
 @given(st.data())
@@ -403,12 +403,12 @@ def test_derivatives_by_cells_bound_every_value(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(aligned=False))
     row = data.draw(strategies.circuit_rows(circuit, most=1))
     j = data.draw(st.integers(0, len(circuit.variables) - 1))
-    found = derivatives(circuit, row[0])
-    breaks, largest = found.cells(circuit.names[j])
+    slopes = derivatives(circuit, row[0])
+    breaks, largest = slopes.cells(circuit.names[j])
     assert len(largest) == len(breaks) + 1
     values = data.draw(strategies.circuit_rows(circuit))[:, j]
     values = values[~np.isnan(values)]
-    exact = found.at(circuit.names[j], values)
+    exact = slopes.at(circuit.names[j], values)
     in_cells = largest[np.searchsorted(breaks, values, side="right")]
     assert (exact <= in_cells + ROUNDING).all()
     leaves = [node for node in circuit.nodes if isinstance(node, Leaf) and node.variable == j]
@@ -420,10 +420,10 @@ def test_derivatives_of_cells_with_a_peak_of_whole_numbers() -> None:
     """The greatest probability of a cell that ends beside a whole number is inside it."""
     nodes = (Parametric(0, "poisson", 10.0), Histogram(0, (3, 7, 20), (0.1, 0.1)), Sum((0, 1), (0.5, 0.5)))
     circuit = Circuit((Integer("n", 0, 30),), nodes)
-    found = derivatives(circuit, np.array([5.0]))
-    breaks, largest = found.cells("n")
+    slopes = derivatives(circuit, np.array([5.0]))
+    breaks, largest = slopes.cells("n")
     values = np.arange(31.0)
-    assert (largest[np.searchsorted(breaks, values, side="right")] >= found.at("n", values) - ROUNDING).all()
+    assert (largest[np.searchsorted(breaks, values, side="right")] >= slopes.at("n", values) - ROUNDING).all()
 
 
 def test_derivatives_without_the_class() -> None:

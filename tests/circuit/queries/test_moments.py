@@ -20,16 +20,16 @@ from tests.oracles import circuits as oracle
 @given(st.data())
 def test_moments_are_sums_over_all_rows(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(small=True, normalised=True, parametric=False, floors=(0.0,)))
-    found = moments(circuit)
+    computed = moments(circuit)
     wanted = [j for j, f in enumerate(circuit.variables) if f.ordered and not isinstance(f, Mixed)]
-    assert found.names == tuple(circuit.variables[j].name for j in wanted)
+    assert computed.names == tuple(circuit.variables[j].name for j in wanted)
     rows = oracle.product_space(circuit)
-    chances = np.array([float(oracle.likelihood(circuit, row) * oracle.room_of_row(circuit, row)) for row in rows])
+    chances = np.array([float(oracle.likelihood(circuit, row) * oracle.measure_of_row(circuit, row)) for row in rows])
     values = np.array(rows)[:, wanted]
     mean = chances @ values
     covariance = (values - mean).T @ ((values - mean) * chances[:, None])
-    np.testing.assert_allclose(found.mean, mean, atol=1e-9)
-    np.testing.assert_allclose(found.covariance, covariance, atol=1e-9)
+    np.testing.assert_allclose(computed.mean, mean, atol=1e-9)
+    np.testing.assert_allclose(computed.covariance, covariance, atol=1e-9)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "lognormal", "exponential", "gamma", "poisson"])
@@ -63,11 +63,11 @@ def test_a_mixture_by_hand() -> None:
         Parametric(0, "gaussian", 4.0, 2.0), Bernoulli(1, 0.9), Product((3, 4)),
         Sum((2, 5), (0.25, 0.75)),
     )  # fmt: skip
-    found = moments(Circuit((Continuous("x", -20, 20),), nodes, Binary("y")))
-    assert found.mean == pytest.approx([3.0, 0.8])
-    assert found.covariance == pytest.approx(np.array([[0.25 + 3.0 + 0.1875 * 16, 0.1875 * 4 * 0.4], [0.3, 0.16]]))
-    assert found.correlation == pytest.approx(np.array([[1, 0.3 / math.sqrt(6.25 * 0.16)], [0.3 / math.sqrt(6.25 * 0.16), 1]]))
-    frame = found.to_frame()
+    computed = moments(Circuit((Continuous("x", -20, 20),), nodes, Binary("y")))
+    assert computed.mean == pytest.approx([3.0, 0.8])
+    assert computed.covariance == pytest.approx(np.array([[0.25 + 3.0 + 0.1875 * 16, 0.1875 * 4 * 0.4], [0.3, 0.16]]))
+    assert computed.correlation == pytest.approx(np.array([[1, 0.3 / math.sqrt(6.25 * 0.16)], [0.3 / math.sqrt(6.25 * 0.16), 1]]))
+    frame = computed.to_frame()
     assert list(frame.index) == ["x", "y"]
     assert frame["deviation"].tolist() == pytest.approx([2.5, 0.4])
     assert frame["mean"].tolist() == pytest.approx([3.0, 0.8])
@@ -77,25 +77,25 @@ def test_large_numbers_lose_nothing() -> None:
     """The variance of numbers around 1e12 is not the small difference of two large squares."""
     base = 1e12
     nodes = (Histogram(0, (base, base + 2), (0.5,)), Histogram(0, (base + 2, base + 3), (1.0,)), Sum((0, 1), (0.5, 0.5)))
-    found = moments(Circuit((Integer("n", 0, 2e12),), nodes))
+    computed = moments(Circuit((Integer("n", 0, 2e12),), nodes))
     values = np.array([0.0, 1.0, 2.0])
     chances = np.array([0.25, 0.25, 0.5])
     mean = chances @ values
-    assert found.mean == pytest.approx([base + mean])
-    assert found.covariance == pytest.approx(np.array([[chances @ (values - mean) ** 2]]))
+    assert computed.mean == pytest.approx([base + mean])
+    assert computed.covariance == pytest.approx(np.array([[chances @ (values - mean) ** 2]]))
 
 
 def test_constants_have_no_correlation() -> None:
     nodes = (Categories(0, (1.0, 0.0)), Bernoulli(1, 0.5), Product((0, 1)))
-    found = moments(Circuit((Ordinal("o", ("a", "b")), Binary("b")), nodes))
-    assert found.correlation.tolist() == [[0, 0], [0, 1]]
+    computed = moments(Circuit((Ordinal("o", ("a", "b")), Binary("b")), nodes))
+    assert computed.correlation.tolist() == [[0, 0], [0, 1]]
 
 
 def test_only_ordered_variables_without_codes() -> None:
     nodes = (Categories(0, (0.5, 0.5)), Coded(1, (0.5,), Histogram(1, (0, 1), (1,))), Product((0, 1)))
-    found = moments(Circuit((Categorical("c", ("a", "b")), Mixed("m", 0, 1, [-1])), nodes))
-    assert (found.names, found.mean.shape, found.covariance.shape) == ((), (0,), (0, 0))
-    assert len(found.to_frame()) == 0
+    computed = moments(Circuit((Categorical("c", ("a", "b")), Mixed("m", 0, 1, [-1])), nodes))
+    assert (computed.names, computed.mean.shape, computed.covariance.shape) == ((), (0,), (0, 0))
+    assert len(computed.to_frame()) == 0
 
 
 def test_a_leaf_without_mass_is_refused() -> None:

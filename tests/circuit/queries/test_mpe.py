@@ -57,40 +57,42 @@ def test_what_every_completion_is(data: st.DataObject) -> None:
     """Known values are kept, the others are values; the likelihood is that of the row, and below what is proven."""
     circuit = data.draw(strategies.circuits(aligned=False))
     row = with_unknowns(data.draw, circuit)
-    found = complete(circuit, row[None, :])
+    completion = complete(circuit, row[None, :])
     known = ~np.isnan(row)
-    np.testing.assert_array_equal(found.rows[0, known], row[known])
+    np.testing.assert_array_equal(completion.rows[0, known], row[known])
     for j, feature in enumerate(circuit.variables):
-        assert known[j] or feature.fits(found.rows[:, j])[0]
-    np.testing.assert_allclose(found.log_likelihood, oracle.log_likelihoods(circuit, found.rows), rtol=ROUNDING, atol=ROUNDING)
-    assert found.log_likelihood[0] <= found.upper[0]
+        assert known[j] or feature.fits(completion.rows[:, j])[0]
+    np.testing.assert_allclose(
+        completion.log_likelihood, oracle.log_likelihoods(circuit, completion.rows), rtol=ROUNDING, atol=ROUNDING
+    )
+    assert completion.log_likelihood[0] <= completion.upper[0]
 
 
 @given(st.data())
 def test_no_completion_exceeds_the_upper_bound_and_no_single_change_helps(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(small=True, parametric=False, aligned=False))
     row = with_unknowns(data.draw, circuit)
-    found = complete(circuit, row[None, :])
+    completion = complete(circuit, row[None, :])
     values = [oracle.values_of(feature) for feature in circuit.variables]
     best = best_of(circuit, row, values)
-    assert found.log_likelihood[0] <= best + ROUNDING
-    assert best <= found.upper[0] + ROUNDING
-    assert (found.log_likelihood[0] > -math.inf) == (best > -math.inf)
+    assert completion.log_likelihood[0] <= best + ROUNDING
+    assert best <= completion.upper[0] + ROUNDING
+    assert (completion.log_likelihood[0] > -math.inf) == (best > -math.inf)
     for j in np.flatnonzero(np.isnan(row)):
-        single = found.rows[0].copy()
+        single = completion.rows[0].copy()
         single[j] = np.nan
-        assert best_of(circuit, single, values) <= found.log_likelihood[0] + ROUNDING
+        assert best_of(circuit, single, values) <= completion.log_likelihood[0] + ROUNDING
 
 
 @given(st.data())
 def test_the_upper_bound_holds_with_parametric_leaves(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(aligned=False))
     row = with_unknowns(data.draw, circuit)
-    found = complete(circuit, row[None, :])
+    completion = complete(circuit, row[None, :])
     for _ in range(5):
         other = data.draw(strategies.value_rows(circuit, most=1))
         other[0, ~np.isnan(row)] = row[~np.isnan(row)]
-        assert log_likelihood(circuit, other)[0] <= found.upper[0] + ROUNDING
+        assert log_likelihood(circuit, other)[0] <= completion.upper[0] + ROUNDING
 
 
 @given(st.data())
@@ -113,16 +115,16 @@ def test_a_single_branch_is_completed_exactly(data: st.DataObject) -> None:
     leaves = [data.draw(strategies.leaves(feature, j)) for j, feature in enumerate(variables)]
     circuit = Circuit(tuple(variables), (*leaves, Product((0, 1, 2))))
     row = with_unknowns(data.draw, circuit)
-    found = complete(circuit, row[None, :])
+    completion = complete(circuit, row[None, :])
     modes = []
     for leaf, feature, v in zip(leaves, variables, row.tolist(), strict=True):
         points = [v] if not math.isnan(v) else oracle.witnesses(leaf, feature, feature.region)
         values = [p for p in points if not math.isnan(v) or feature.fits(np.array([p]))[0]]
         modes.append(max(max(oracle.density(leaf, p), circuit.floor) for p in values))
-    assert found.log_likelihood[0] == pytest.approx(math.fsum(map(math.log, modes)), rel=1e-9, abs=1e-6)
+    assert completion.log_likelihood[0] == pytest.approx(math.fsum(map(math.log, modes)), rel=1e-9, abs=1e-6)
     stepped = all(oracle.peak(leaf) is None or oracle.step_of(f) is None for leaf, f in zip(leaves, variables, strict=True))
     if stepped:
-        assert found.upper[0] == pytest.approx(found.log_likelihood[0], rel=1e-9, abs=1e-9)
+        assert completion.upper[0] == pytest.approx(completion.log_likelihood[0], rel=1e-9, abs=1e-9)
 
 
 def test_climbing_beats_the_best_branch() -> None:
@@ -131,20 +133,20 @@ def test_climbing_beats_the_best_branch() -> None:
         Categories(0, (1.0, 0.0)), Categories(0, (0.0, 1.0)), Categories(0, (0.1, 0.9)), Sum((0, 1, 2), (0.4, 0.3, 0.3)),
     )  # fmt: skip
     circuit = Circuit((Categorical("c", ("a", "b")),), nodes)
-    found = complete(circuit, np.array([[np.nan]]))
-    assert found.rows.tolist() == [[1.0]]
-    assert found.log_likelihood == pytest.approx([math.log(0.57)])
-    assert found.upper[0] >= found.log_likelihood[0]
+    completion = complete(circuit, np.array([[np.nan]]))
+    assert completion.rows.tolist() == [[1.0]]
+    assert completion.log_likelihood == pytest.approx([math.log(0.57)])
+    assert completion.upper[0] >= completion.log_likelihood[0]
 
 
 def test_many_rows_and_none() -> None:
     nodes = (Histogram(0, (0, 1, 3), (0.8, 0.1)), Bernoulli(1, 0.75), Product((0, 1)))
     circuit = Circuit((Continuous("x", 0, 3),), nodes, Binary("y"))
     rows = np.array([[np.nan, np.nan], [2.0, np.nan], [np.nan, 0.0], [2.0, 0.0]])
-    found = complete(circuit, rows)
-    np.testing.assert_allclose(found.rows, [[0.5, 1.0], [2.0, 1.0], [0.5, 0.0], [2.0, 0.0]])
-    np.testing.assert_allclose(found.log_likelihood, np.log([0.6, 0.075, 0.2, 0.025]))
-    np.testing.assert_allclose(found.upper, found.log_likelihood)
+    completion = complete(circuit, rows)
+    np.testing.assert_allclose(completion.rows, [[0.5, 1.0], [2.0, 1.0], [0.5, 0.0], [2.0, 0.0]])
+    np.testing.assert_allclose(completion.log_likelihood, np.log([0.6, 0.075, 0.2, 0.025]))
+    np.testing.assert_allclose(completion.upper, completion.log_likelihood)
     empty = complete(circuit, np.empty((0, 2)))
     assert (empty.rows.shape, empty.log_likelihood.shape, empty.upper.shape) == ((0, 2), (0,), (0,))
     short = complete(circuit, np.array([[2.0]]))  # the class left out is unknown
@@ -154,9 +156,9 @@ def test_many_rows_and_none() -> None:
 def test_impossible_rows_stay_impossible() -> None:
     nodes = (Categories(0, (1.0, 0.0)), Bernoulli(1, 0.75), Product((0, 1)))
     circuit = Circuit((Categorical("c", ("a", "b")),), nodes, Binary("y"), 0.0)
-    found = complete(circuit, np.array([[1.0, np.nan]]))
-    assert found.log_likelihood.tolist() == found.upper.tolist() == [-math.inf]
-    assert not np.isnan(found.rows).any()
+    completion = complete(circuit, np.array([[1.0, np.nan]]))
+    assert completion.log_likelihood.tolist() == completion.upper.tolist() == [-math.inf]
+    assert not np.isnan(completion.rows).any()
 
 
 @pytest.mark.parametrize(
@@ -184,11 +186,11 @@ def test_modes_of_single_leaves(feature: Any, leaf: Leaf, expected: float) -> No
 def test_candidates_are_values_and_reach_every_cell(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(aligned=False))
     for j, feature in enumerate(circuit.variables):
-        found = candidates(circuit, j)
-        assert feature.fits(found).all()
-        assert EVERYTHING.contains(found).all()
+        choices = candidates(circuit, j)
+        assert feature.fits(choices).all()
+        assert EVERYTHING.contains(choices).all()
         values = data.draw(strategies.value_rows(circuit))[:, j]
-        reached = set(circuit.cells[j].cell(found).tolist())
+        reached = set(circuit.cells[j].cell(choices).tolist())
         if oracle.step_of(feature) is None or oracle.step_of(feature) == 1.0:
             assert set(circuit.cells[j].cell(values).tolist()) <= reached
 

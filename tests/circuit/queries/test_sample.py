@@ -39,11 +39,11 @@ COUNT = 20_000
 DOUBT = 1e-3
 
 
-def assert_fits(found: Any, chances: dict[Any, float]) -> None:
+def assert_fits(drawn_values: Any, chances: dict[Any, float]) -> None:
     """Pearson's chi-square test of draws against probabilities; rare cells are put together."""
-    counts = Counter(found)
+    counts = Counter(drawn_values)
     assert set(counts) <= {key for key, chance in chances.items() if chance > 0}, "drawn, though impossible"
-    total = len(found)
+    total = len(drawn_values)
     ordered = sorted(chances, key=chances.__getitem__)
     rare = [key for key in ordered if chances[key] * total < 8]
     often = [key for key in ordered if chances[key] * total >= 8]
@@ -64,10 +64,10 @@ def test_rows_of_small_circuits_fit_their_likelihoods(data: st.DataObject) -> No
     circuit = data.draw(strategies.circuits(small=True, normalised=True, parametric=False, most=2, floors=(0.0,)))
     rows = sample_rows(circuit, 2000, np.random.default_rng(7))
     space = oracle.product_space(circuit)
-    chances = {row: min(1.0, float(oracle.likelihood(circuit, row) * oracle.room_of_row(circuit, row))) for row in space}
-    found = [tuple(row) for row in rows.tolist()]
-    assert set(found) <= set(space)
-    counts = Counter(found)
+    chances = {row: min(1.0, float(oracle.likelihood(circuit, row) * oracle.measure_of_row(circuit, row))) for row in space}
+    tuples = [tuple(row) for row in rows.tolist()]
+    assert set(tuples) <= set(space)
+    counts = Counter(tuples)
     for row, chance in chances.items():
         # 60 circuits of up to 36 rows each: five deviations
         assert abs(counts[row] - 2000 * chance) <= 5 * math.sqrt(2000 * chance * (1 - chance)) + 3
@@ -135,7 +135,7 @@ def drawn(leaf: Any, feature: Feature, seed: int = 11) -> np.ndarray:
 )
 def test_leaves_with_few_values(leaf: Any, feature: Feature) -> None:
     values = oracle.values_of(feature)
-    weights = {v: float(oracle.Fraction(oracle.density(leaf, v)) * oracle.room_of(feature, v)) for v in values}
+    weights = {v: float(oracle.Fraction(oracle.density(leaf, v)) * oracle.measure_of(feature, v)) for v in values}
     total = math.fsum(weights.values())
     assert_fits(drawn(leaf, feature).tolist(), {v: weight / total for v, weight in weights.items()})
 
@@ -156,28 +156,28 @@ def test_parametric_leaves_of_whole_numbers() -> None:
 
 def test_leaves_over_codes_and_numbers() -> None:
     leaf = Coded(0, (0.25, 0.125), Parametric(0, "gamma", 2.0, 1.0))
-    found = drawn(leaf, MIXED)
-    numbers = found[found > -LARGEST]
+    values = drawn(leaf, MIXED)
+    numbers = values[values > -LARGEST]
     chances = {code_number(0): 0.25, code_number(1): 0.125, "number": 0.625}
-    assert_fits([v if v < -LARGEST else "number" for v in found.tolist()], chances)
+    assert_fits([v if v < -LARGEST else "number" for v in values.tolist()], chances)
     assert stats.kstest(numbers, stats.gamma(2.0).cdf).pvalue > DOUBT
 
 
 def test_reals_stay_within_their_bin() -> None:
     ends = np.array([[0.0, 0.0], [0.0, np.nextafter(1, 0)], [0.5, 0.5]])
-    found = draw(Histogram(0, (1.0, 2.0), (1.0,)), REAL, ends)
-    assert found.tolist() == [1.0, np.nextafter(2, 1), 1.5]
+    values = draw(Histogram(0, (1.0, 2.0), (1.0,)), REAL, ends)
+    assert values.tolist() == [1.0, np.nextafter(2, 1), 1.5]
 
 
 @given(st.data())
 def test_draws_are_values_that_the_leaf_knows(data: st.DataObject) -> None:
     feature = data.draw(strategies.features("f"))
     leaf = data.draw(strategies.leaves(feature, 0, parametric=False))
-    found = draw(leaf, feature, np.random.default_rng(data.draw(st.integers(0, 99))).random((50, 2)))
-    assert all(oracle.density(leaf, v) > 0 for v in found.tolist())
+    values = draw(leaf, feature, np.random.default_rng(data.draw(st.integers(0, 99))).random((50, 2)))
+    assert all(oracle.density(leaf, v) > 0 for v in values.tolist())
     step = oracle.step_of(feature)
     if step is not None and feature.numeric:
-        numbers = found[found > -LARGEST] / step
+        numbers = values[values > -LARGEST] / step
         np.testing.assert_allclose(numbers, np.round(numbers), atol=1e-6)
 
 

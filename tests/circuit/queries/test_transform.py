@@ -33,8 +33,8 @@ from tests.oracles import circuits as oracle
 ROUNDING = 1e-9
 
 
-def assert_close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+def assert_close(computed: Any, expected: Any) -> None:
+    np.testing.assert_allclose(computed, expected, rtol=ROUNDING, atol=ROUNDING)
 
 
 def some_names(draw: Any, circuit: Circuit, *, least: int = 1, most: int | None = None) -> list[Any]:
@@ -54,32 +54,32 @@ def test_a_marginal_is_the_circuit_with_the_others_unknown(data: st.DataObject) 
     names = some_names(data.draw, circuit)
     rows = data.draw(strategies.circuit_rows(circuit))
     kept = columns(circuit, names)
-    found = marginal(circuit, names)
-    assert found.names == tuple(circuit.names[j] for j in kept)
-    assert found.floor == circuit.floor
+    part = marginal(circuit, names)
+    assert part.names == tuple(circuit.names[j] for j in kept)
+    assert part.floor == circuit.floor
     unknown = rows.copy()
     unknown[:, [j for j in range(rows.shape[1]) if j not in kept]] = np.nan
-    assert_close(log_likelihood(found, rows[:, kept]), oracle.log_likelihoods(circuit, unknown))
+    assert_close(log_likelihood(part, rows[:, kept]), oracle.log_likelihoods(circuit, unknown))
 
 
 @given(st.data())
 def test_a_marginal_is_a_sum_over_rows(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(small=True, normalised=True, parametric=False, floors=(0.0,)))
     kept = columns(circuit, some_names(data.draw, circuit))
-    found = marginal(circuit, [circuit.names[j] for j in kept])
+    part = marginal(circuit, [circuit.names[j] for j in kept])
     sums: dict[tuple[float, ...], float] = {}
     for row in oracle.product_space(circuit):
-        rest = [oracle.room_of(circuit.variables[j], row[j]) for j in range(len(row)) if j not in kept]
+        rest = [oracle.measure_of(circuit.variables[j], row[j]) for j in range(len(row)) if j not in kept]
         key = tuple(row[j] for j in kept)
         sums[key] = sums.get(key, 0.0) + float(oracle.likelihood(circuit, row) * math.prod(rest))
-    likelihoods = np.exp(log_likelihood(found, np.array(list(sums))))
+    likelihoods = np.exp(log_likelihood(part, np.array(list(sums))))
     np.testing.assert_allclose(likelihoods, list(sums.values()), atol=1e-12)
 
 
 def test_a_marginal_keeps_the_target_in_its_place() -> None:
     circuit = two_groups()
-    found = marginal(circuit, ["y", "x"])
-    assert (found.features, found.target) == (circuit.features[:1], circuit.target)
+    part = marginal(circuit, ["y", "x"])
+    assert (part.features, part.target) == (circuit.features[:1], circuit.target)
     assert marginal(circuit, ["x", "n"]).target is None
     alone = marginal(circuit, ["y"])
     assert (alone.features, alone.target) == ((), circuit.target)
@@ -99,7 +99,7 @@ def test_a_marginal_of_nothing_is_refused() -> None:
 
 @given(st.data())
 def test_a_conditional_is_a_ratio(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.circuits(aligned=False).filter(lambda found: len(found.variables) > 1))
+    circuit = data.draw(strategies.circuits(aligned=False).filter(lambda circuit: len(circuit.variables) > 1))
     given_names = some_names(data.draw, circuit, most=len(circuit.names) - 1)
     rows = data.draw(strategies.circuit_rows(circuit))
     fixed = columns(circuit, given_names)
@@ -111,26 +111,26 @@ def test_a_conditional_is_a_ratio(data: st.DataObject) -> None:
     named = {circuit.names[j]: circuit.variables[j].value(rows[0, j]) for j in fixed}
     # a value that stands in a coarser dtype, or for "unknown", is another matter
     assume(all(circuit.variables[j].number(named[circuit.names[j]]) == rows[0, j] for j in fixed))
-    found = conditional(circuit, named)
+    given_evidence = conditional(circuit, named)
     rest = [j for j in range(rows.shape[1]) if j not in fixed]
-    assert found.names == tuple(circuit.names[j] for j in rest)
-    assert_close(log_likelihood(found, rows[:, rest]), oracle.log_likelihoods(circuit, rows) - chance)
+    assert given_evidence.names == tuple(circuit.names[j] for j in rest)
+    assert_close(log_likelihood(given_evidence, rows[:, rest]), oracle.log_likelihoods(circuit, rows) - chance)
 
 
 @given(st.data())
 def test_a_conditional_sums_to_one(data: st.DataObject) -> None:
     wanted = strategies.circuits(small=True, normalised=True, parametric=False, floors=(0.0,))
-    circuit = data.draw(wanted.filter(lambda found: len(found.variables) > 1))
+    circuit = data.draw(wanted.filter(lambda circuit: len(circuit.variables) > 1))
     row = data.draw(strategies.value_rows(circuit, most=1))[0]
     j = data.draw(st.integers(0, len(row) - 1))
     feature = circuit.variables[j]
     assume(log_likelihood(marginal(circuit, [feature.name]), np.array([[row[j]]]))[0] > -math.inf)
     value = feature.value(row[j])
     assume(not math.isnan(feature.number(value)))
-    found = conditional(circuit, {feature.name: value})
-    space = oracle.product_space(found)
-    rooms = [float(oracle.room_of_row(found, rest)) for rest in space]
-    assert math.fsum(np.exp(log_likelihood(found, np.array(space))) * rooms) == pytest.approx(1, abs=1e-9)
+    given_evidence = conditional(circuit, {feature.name: value})
+    space = oracle.product_space(given_evidence)
+    measures = [float(oracle.measure_of_row(given_evidence, rest)) for rest in space]
+    assert math.fsum(np.exp(log_likelihood(given_evidence, np.array(space))) * rooms) == pytest.approx(1, abs=1e-9)
 
 
 def two_groups() -> Circuit:
@@ -145,9 +145,9 @@ def two_groups() -> Circuit:
 
 def test_a_conditional_by_hand() -> None:
     """Bayes: the groups' weights given y are 0.25 * 0.5 and 0.75 * 0.1, normalised."""
-    found = conditional(two_groups(), {"y": "yes"})
-    assert found.target is None
-    root = found.nodes[-1]
+    given_evidence = conditional(two_groups(), {"y": "yes"})
+    assert given_evidence.target is None
+    root = given_evidence.nodes[-1]
     assert isinstance(root, Sum)
     assert root.weights == pytest.approx((0.125 / 0.2, 0.075 / 0.2))
 
@@ -161,8 +161,8 @@ def test_a_conditional_of_far_evidence_does_not_underflow() -> None:
     nodes += [Sum((2 * count + 2, 2 * count + 3), (0.5, 0.5))]
     features = tuple(Categorical(f"c{j}", ("a", "b")) for j in range(count))
     circuit = Circuit(features, tuple(nodes), Binary("y"), 0.0)
-    found = conditional(circuit, {f"c{j}": "a" for j in range(count)})
-    odds = log_likelihood(found, np.array([[1.0], [0.0]]))
+    given_evidence = conditional(circuit, {f"c{j}": "a" for j in range(count)})
+    odds = log_likelihood(given_evidence, np.array([[1.0], [0.0]]))
     assert_close(odds[0] - odds[1], count * math.log(2))
 
 
@@ -204,30 +204,30 @@ def test_no_evidence_changes_nothing() -> None:
 def test_merging_keeps_every_likelihood(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(aligned=False))
     rows = data.draw(strategies.circuit_rows(circuit))
-    found = merged(circuit)
-    assert (found.features, found.target, found.floor) == (circuit.features, circuit.target, circuit.floor)
-    assert_close(log_likelihood(found, rows), oracle.log_likelihoods(circuit, rows))
+    smaller = merged(circuit)
+    assert (smaller.features, smaller.target, smaller.floor) == (circuit.features, circuit.target, circuit.floor)
+    assert_close(log_likelihood(smaller, rows), oracle.log_likelihoods(circuit, rows))
 
 
 @given(strategies.circuits())
 def test_a_merged_circuit_has_nothing_twice_and_nothing_idle(circuit: Circuit) -> None:
-    found = merged(circuit)
-    assert len(found) <= len(circuit)
-    assert len(set(found.nodes)) == len(found.nodes)
-    for node in found.nodes:
+    smaller = merged(circuit)
+    assert len(smaller) <= len(circuit)
+    assert len(set(smaller.nodes)) == len(smaller.nodes)
+    for node in smaller.nodes:
         if isinstance(node, (Sum, Product)):
             assert len(node.children) > 1
         if isinstance(node, Sum):
             assert len(set(node.children)) == len(node.children)
             assert min(node.weights) > 0
-    assert len(merged(found)) == len(found)
+    assert len(merged(smaller)) == len(smaller)
 
 
 def test_merging_by_hand() -> None:
     leaf = Categories(0, (0.5, 0.5))
     nodes = (leaf, leaf, Sum((0, 1), (0.25, 0.75)), Categories(0, (1.0, 0.0)), Sum((2, 3, 0), (0.5, 0.0, 0.5)), Product((4,)))
-    found = merged(Circuit((Categorical("c", ("a", "b")),), nodes))
-    assert found.nodes == (leaf,)
+    smaller = merged(Circuit((Categorical("c", ("a", "b")),), nodes))
+    assert smaller.nodes == (leaf,)
 
 
 def test_mixing() -> None:

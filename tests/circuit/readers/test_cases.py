@@ -45,14 +45,14 @@ def read_as_spflow(path: Path) -> Circuit:
     """The same circuit as the authors scored it: through SPFlow's classes, so by SPFlow's rules."""
     case = cases.load(path)
     names = [*(item["name"] for item in case["features"]), case["target"]["name"]]
-    found: list[Any] = []
+    nodes: list[Any] = []
     for item in case["circuit"]:
         kind = type(item["type"].title(), (SimpleNamespace,), {})
         parts = {key: item[key] for key in ("weights", "breaks", "densities") if key in item}
-        children = {"children": [found[child] for child in item["children"]]} if "children" in item else {}
+        children = {"children": [nodes[child] for child in item["children"]]} if "children" in item else {}
         scope = {"scope": [names.index(item["feature"])]} if "feature" in item else {}
-        found.append(kind(**parts, **children, **scope))
-    return from_spflow(found[-1], read(path).features, read(path).target)
+        nodes.append(kind(**parts, **children, **scope))
+    return from_spflow(nodes[-1], read(path).features, read(path).target)
 
 
 def training_rows(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -119,10 +119,10 @@ def test_the_thresholds_are_quantiles_of_the_training_rows(path: Path) -> None:
 def test_a_sample_s_threshold_is_its_own_likelihood_or_the_median(path: Path) -> None:
     factuals = cases.load(path)["factuals"]
     labels = [factual["label"] for factual in factuals]
-    own = read_as_spflow(path).log_likelihood(encoded(path, (factual["row"] for factual in factuals)), labels)
+    logs = read_as_spflow(path).log_likelihood(encoded(path, (factual["row"] for factual in factuals)), labels)
     (median,) = thresholds(path, "median")
     given = [factual["queries"]["sample"]["threshold"] for factual in factuals]
-    np.testing.assert_allclose(given, np.minimum(own, median), rtol=1e-12)
+    np.testing.assert_allclose(given, np.minimum(logs, median), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["asia-0", "asia-1"])
@@ -141,16 +141,16 @@ def answers(path: Path, key: str) -> tuple[np.ndarray, np.ndarray, list[dict[str
     factuals = cases.load(path)["factuals"]
     old = encoded(path, (factual["row"] for factual in factuals))
     new_class = decided(path, old) < 0
-    found = [
+    triples = [
         (i, row, query)
         for i, factual in enumerate(factuals)
         for query in factual["queries"].values()
         for row in sorted({tuple(row) for row in query["paper"]["rows"]}, key=str)
         if query[key]
     ]
-    places = [i for i, _, _ in found]
-    rows = np.column_stack([encoded(path, (list(row) for _, row, _ in found)), new_class[places]])
-    return old[places], rows, [query for _, _, query in found]
+    places = [i for i, _, _ in triples]
+    rows = np.column_stack([encoded(path, (list(row) for _, row, _ in triples)), new_class[places]])
+    return old[places], rows, [query for _, _, query in triples]
 
 
 def decided(path: Path, rows: np.ndarray) -> np.ndarray:

@@ -28,22 +28,22 @@ COLOUR, FLAG = Categorical("colour", ("red", "green", "blue")), Binary("flag")
 
 def spflow(kind: str, scope: int | list[int] = 0, **parameters: Any) -> Any:
     """An object of a class of this name, with the attributes that SPFlow's has."""
-    found = type(kind, (), {})()
-    vars(found).update(id=7, scope=[scope] if isinstance(scope, int) else scope, **parameters)
-    return found
+    node = type(kind, (), {})()
+    vars(node).update(id=7, scope=[scope] if isinstance(scope, int) else scope, **parameters)
+    return node
 
 
-def standing_in(nodes: list[dict[str, Any]]) -> Any:
+def standing_in(items: list[dict[str, Any]]) -> Any:
     """The root of a circuit that `make_spflow.py` wrote down."""
-    found: list[Any] = []
-    for item in nodes:
+    nodes: list[Any] = []
+    for item in items:
         parameters = {key: value for key, value in item.items() if key not in ("class", "scope")}
         if "children" in parameters:
-            parameters["children"] = [found[child] for child in parameters["children"]]
+            parameters["children"] = [nodes[child] for child in parameters["children"]]
         if item["class"] == "CategoricalDictionary":
             parameters["p"] = dict(parameters["p"])
-        found.append(spflow(item["class"], item["scope"], **parameters))
-    return found[-1]
+        nodes.append(spflow(item["class"], item["scope"], **parameters))
+    return nodes[-1]
 
 
 def score(leaf: Any, feature: Feature, values: list[float], floor: float = FLOOR) -> np.ndarray:
@@ -92,8 +92,8 @@ def test_a_histogram_is_bisected_as_spflow_does(data: st.DataObject) -> None:
     want = [
         max(densities[bisect(breaks, v) - 1], FLOOR) if breaks[0] <= v < breaks[-1] else FLOOR for v in values
     ]  # fmt: skip
-    found = score(spflow("Histogram", breaks=breaks, densities=densities), X, values)
-    np.testing.assert_allclose(found, want, rtol=1e-12)
+    scores = score(spflow("Histogram", breaks=breaks, densities=densities), X, values)
+    np.testing.assert_allclose(scores, want, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
