@@ -34,7 +34,7 @@ from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed
 from likely.schema.values import code_number
 from tests import strategies
-from tests.circuit.learning.test_mixture import clusters
+from tests.circuit.learning.tables import clusters
 from tests.oracles import circuits as oracle
 
 
@@ -112,7 +112,7 @@ def test_the_structure_stays_and_all_is_normalised(data: st.DataObject) -> None:
     """Of any circuit, normalised or not, with leaves of any kind, on any rows."""
     circuit = data.draw(strategies.circuits(aligned=False))
     rows = data.draw(strategies.circuit_rows(circuit, least=1))
-    assume(all(has_parametric(circuit, j) or has_room(circuit, j) for j in range(len(circuit.variables))))
+    assume(all(has_parametric(circuit, j) or has_measure(circuit, j) for j in range(len(circuit.variables))))
     after = refined(circuit, rows, 3)
     assert len(after) == len(circuit)
     assert [type(node) for node in after.nodes if not isinstance(node, Leaf)] == [
@@ -129,7 +129,7 @@ def test_the_structure_stays_and_all_is_normalised(data: st.DataObject) -> None:
     assert not np.isnan(after.log_likelihood(rows)).any()
 
 
-def has_room(circuit: Circuit, variable: int) -> bool:
+def has_measure(circuit: Circuit, variable: int) -> bool:
     """Whether the leaves of a variable lie on values, and not all between them."""
     return len(parts_of(circuit, variable)) > 0
 

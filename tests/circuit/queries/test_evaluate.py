@@ -67,7 +67,7 @@ def test_probabilities_sum_to_one(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(small=True, normalised=True, parametric=False, floors=(0.0,)))
     rows = oracle.product_space(circuit)
     measures = [float(oracle.measure_of_row(circuit, row)) for row in rows]
-    total = math.fsum(np.exp(log_likelihood(circuit, np.array(rows))) * rooms)
+    total = math.fsum(np.exp(log_likelihood(circuit, np.array(rows))) * measures)
     assert total == pytest.approx(1, abs=1e-12)
     assert circuit.check().normalised
 
@@ -84,7 +84,7 @@ def test_an_unknown_value_is_summed_over(data: st.DataObject) -> None:
     filled = np.repeat(row, len(values), axis=0)
     filled[:, j] = values
     measures = [float(oracle.measure_of(feature, v)) for v in values]
-    expected = math.fsum(np.exp(log_likelihood(circuit, filled)) * rooms)
+    expected = math.fsum(np.exp(log_likelihood(circuit, filled)) * measures)
     assert math.exp(log_likelihood(circuit, unknown)[0]) == pytest.approx(expected, abs=1e-12)
 
 
@@ -192,7 +192,7 @@ def test_products_far_below_the_smallest_double(floor: float, algebra: oracle.Al
     rows[2] = 1e9
     rows[3, 5] = np.nan
     expected = oracle.log_likelihoods(circuit, rows, algebra)
-    assert expected[0] < -1000 or expected[0] == -math.inf
+    assert expected[0] < -1000
     if algebra is oracle.total:
         logs = log_likelihood(circuit, rows)
     else:

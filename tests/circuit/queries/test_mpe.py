@@ -60,8 +60,8 @@ def test_what_every_completion_is(data: st.DataObject) -> None:
     completion = complete(circuit, row[None, :])
     known = ~np.isnan(row)
     np.testing.assert_array_equal(completion.rows[0, known], row[known])
-    for j, feature in enumerate(circuit.variables):
-        assert known[j] or feature.fits(completion.rows[:, j])[0]
+    for j in np.flatnonzero(~known):
+        assert circuit.variables[j].fits(completion.rows[:, j])[0]
     np.testing.assert_allclose(
         completion.log_likelihood, oracle.log_likelihoods(circuit, completion.rows), rtol=ROUNDING, atol=ROUNDING
     )
@@ -122,8 +122,7 @@ def test_a_single_branch_is_completed_exactly(data: st.DataObject) -> None:
         values = [p for p in points if not math.isnan(v) or feature.fits(np.array([p]))[0]]
         modes.append(max(max(oracle.density(leaf, p), circuit.floor) for p in values))
     assert completion.log_likelihood[0] == pytest.approx(math.fsum(map(math.log, modes)), rel=1e-9, abs=1e-6)
-    stepped = all(oracle.peak(leaf) is None or oracle.step_of(f) is None for leaf, f in zip(leaves, variables, strict=True))
-    if stepped:
+    if all(oracle.peak(leaf) is None or oracle.step_of(f) is None for leaf, f in zip(leaves, variables, strict=True)):
         assert completion.upper[0] == pytest.approx(completion.log_likelihood[0], rel=1e-9, abs=1e-9)
 
 
@@ -200,3 +199,10 @@ def test_ties_end() -> None:
     nodes = (Categories(0, (0.5, 0.5)), Categories(1, (0.5, 0.5)), Product((0, 1)), Sum((2, 2), (0.5, 0.5)))
     circuit = Circuit((Categorical("a", ("x", "y")), Categorical("b", ("x", "y"))), nodes)
     assert complete(circuit, np.full((1, 2), np.nan)).log_likelihood == pytest.approx([math.log(0.25)])
+
+
+def test_a_multiple_beside_a_break_is_itself() -> None:
+    """0.04 is where the bin ends: no double below it is a value of its own."""
+    circuit = Circuit((Continuous("x", 0.01, 0.04, step=0.01),), (Histogram(0, (0.035, 0.04), (1.0,)),))
+    assert candidates(circuit, 0).tolist() == [0.02, 0.03, 0.04]
+    assert complete(circuit, np.array([[np.nan]])).log_likelihood.tolist() == [math.log(circuit.floor)]

@@ -130,7 +130,7 @@ def test_a_conditional_sums_to_one(data: st.DataObject) -> None:
     given_evidence = conditional(circuit, {feature.name: value})
     space = oracle.product_space(given_evidence)
     measures = [float(oracle.measure_of_row(given_evidence, rest)) for rest in space]
-    assert math.fsum(np.exp(log_likelihood(given_evidence, np.array(space))) * rooms) == pytest.approx(1, abs=1e-9)
+    assert math.fsum(np.exp(log_likelihood(given_evidence, np.array(space))) * measures) == pytest.approx(1, abs=1e-9)
 
 
 def two_groups() -> Circuit:

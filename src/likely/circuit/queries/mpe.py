@@ -19,7 +19,8 @@ from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.nodes import Leaf, Product, Sum
 from likely.circuit.queries.evaluate import derivatives, log_likelihood
-from likely.schema.grid import snap, steps_below
+from likely.schema import Feature
+from likely.schema.grid import multiples, steps_below
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.values import LARGEST, Numbers
 
@@ -105,20 +106,21 @@ def _ascended(circuit: Circuit, row: Numbers, start: Numbers) -> Numbers:
 def candidates(circuit: Circuit, variable: int) -> Numbers:
     """A value of a variable in every cell that holds one, and those nearest to the modes of its parametric leaves."""
     feature, cells = circuit.variables[variable], circuit.cells[variable]
-    grid = feature.grid
     edges = [-np.inf, *cells.breaks, np.inf]
     parts = [on_values(feature, Region.between(low, below(high))) for low, high in pairwise(edges)]
     firsts = [part.intervals[0] for part in parts if not part.empty]
     modes = [FAMILIES[part.family].mode(part.a, part.b) for part in cells.parametric if part is not None]
-    values = [_nearest(0.5 * low + 0.5 * high, low, high, grid) for low, high in firsts]
-    values += [_nearest(mode, low, high, grid) for mode in modes for low, high in on_values(feature, EVERYTHING).intervals]
+    values = [_nearest(feature, 0.5 * low + 0.5 * high, low, high) for low, high in firsts]
+    values += [_nearest(feature, mode, low, high) for mode in modes for low, high in on_values(feature, EVERYTHING).intervals]
     return np.unique(np.concatenate(values))
 
 
-def _nearest(wanted: float, low: float, high: float, grid: float | None) -> Numbers:
+def _nearest(feature: Feature, wanted: float, low: float, high: float) -> Numbers:
     """The values from low to high that are nearest to a number: it or an end, or the multiples of the step around it."""
-    if grid is None or high < -LARGEST:
+    if feature.grid is None or high < -LARGEST:
         return np.clip([wanted], low, high)
-    first, last = steps_below(np.array([low, -high]), grid) * [1, -1]
-    around = np.clip([np.floor(wanted / grid), np.ceil(wanted / grid)], first, last)
-    return np.clip(snap(around * grid, grid), low, high)
+    first, last = steps_below(np.array([low, -high]), feature.grid) * [1, -1]
+    around = np.clip([np.floor(wanted / feature.grid), np.ceil(wanted / feature.grid)], first, last)
+    # A multiple that is an end of the interval but for its last bit counts as what it is: it may lie in the next cell.
+    values = np.clip(multiples(around, feature.grid), feature.lower, feature.upper)
+    return values[feature.fits(values)]

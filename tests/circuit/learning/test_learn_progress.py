@@ -1,0 +1,130 @@
+"""`learn` while it runs: Ctrl-C keeps what there is, and the bar moves."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from likely._display.progress import progress_bar
+from likely.circuit import learn
+from likely.circuit.learning import learn as learn_module
+from likely.circuit.learning import mixture
+from likely.errors import LikelyWarning
+from tests.circuit.learning.learned import drawn, quiet
+
+# -- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+INTERRUPTED = r"^Learning was interrupted; the circuit is what was learned until then\.$"
+
+
+def check_interrupted(learned: Any, X: pd.DataFrame, y: Any, nodes: int) -> None:
+    assert learned.interrupted
+    assert math.isnan(learned.validation)
+    assert learned.circuit.check().normalised
+    assert len(learned.circuit) <= nodes
+    assert np.isfinite(learned.circuit.log_likelihood(X, y)).all()
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 7, 20, 40, 100])
+def test_an_interrupt_of_the_core(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    """Wherever it comes while candidates are tried."""
+    step = mixture.expect_mixture
+    seen: list[int] = []
+
+    def interrupted(*given_arrays: Any) -> Any:
+        seen.append(1)
+        if len(seen) == calls + 1:
+            raise KeyboardInterrupt
+        return step(*given_arrays)
+
+    monkeypatch.setattr(mixture, "expect_mixture", interrupted)
+    X, y = drawn(0, 200)
+    with pytest.warns(LikelyWarning, match=INTERRUPTED):
+        learned = quiet(X, y, nodes=40, method="mixture")
+    check_interrupted(learned, X, y, 40)
+
+
+def test_an_interrupt_when_the_size_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The validation is known by then, and is kept."""
+
+    def interrupting(shown: bool, title: str) -> Any:
+        bar = progress_bar(False, title)
+
+        class Wrapped:
+            def __enter__(self) -> Any:
+                move = bar.__enter__()
+
+                def stop(done: float, what: str) -> None:
+                    move(done, what)
+                    if done > 0.8:
+                        raise KeyboardInterrupt
+
+                return stop
+
+            def __exit__(self, *given_error: Any) -> Any:
+                return bar.__exit__(*given_error)
+
+        return Wrapped()
+
+    monkeypatch.setattr(learn_module, "progress_bar", interrupting)
+    X, y = drawn(0, 200)
+    with pytest.warns(LikelyWarning, match=INTERRUPTED):
+        learned = learn(X, y, nodes=40, method="mixture", progress=True)
+    assert learned.interrupted
+    assert math.isfinite(learned.validation)
+    assert len(learned.circuit) <= 40
+    assert learned.circuit.check().normalised
+
+
+# -- the bar ----------------------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress_bar(True, "Learning") as move:
+        for done in (0.25, 0.5, 0.4, 1.0, 1.5):  # never back, never beyond the end
+            move(done, f"step {done}")
+    shown = screen.getvalue()
+    assert "Learning" in shown
+    assert "100%" in shown
+    percent = [int(part.split("%")[0][-3:]) for part in shown.split("Learning")[1:]]
+    assert all(a <= b for a, b in pairwise(percent))
+    assert percent[-1] == 100
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_no_bar_in_a_log(capsys: pytest.CaptureFixture[str], shown: bool) -> None:
+    X, y = drawn(0, 50)
+    learn(X, y, nodes=10, progress=shown)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_no_bar_on_a_terminal_where_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress_bar(False, "Learning") as move:
+        move(0.5, "half")
+    assert screen.getvalue() == ""
+
+
+def test_the_bar_says_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    X, y = drawn(0, 200)
+    learn(X, y, nodes=30, method="mixture")
+    shown = screen.getvalue()
+    assert "30 nodes" in shown
+    assert "100%" in shown
