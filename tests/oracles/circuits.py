@@ -27,6 +27,13 @@ Row: TypeAlias = Sequence[float]
 Algebra: TypeAlias = Callable[[Sequence[Fraction], Sequence[Fraction]], Fraction]
 
 FARTHEST = 2.0**999
+#: How far sums and logarithms of doubles may be from the exact ones.
+ROUNDING = 1e-9
+
+
+def assert_close(computed: Any, expected: Any) -> None:
+    """Equal but for rounding; infinities equal."""
+    np.testing.assert_allclose(computed, expected, rtol=ROUNDING, atol=ROUNDING)
 
 
 def log(number: Fraction) -> float:

@@ -7,12 +7,20 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 #: Called with how much of the work is done, from 0 to 1, and what is being done.
-Progress: TypeAlias = Callable[[float, str], None]
+Move: TypeAlias = Callable[[float, str], None]
 
 
 @contextmanager
-def progress_bar(shown: bool, title: str) -> Iterator[Progress]:
-    """A bar that the yielded function moves; it does nothing when not `shown`, or where nobody would see it."""
+def progress_bar(shown: bool, title: str) -> Iterator[Move]:
+    """A bar that the yielded function moves; it does nothing where nobody would see it.
+
+    Args:
+        shown: Whether there is to be a bar at all.
+        title: What the work is, in front of the bar.
+
+    Yields:
+        What to call while the work goes on; a bar never moves back.
+    """
     if not shown:
         yield lambda done, what: None
         return

@@ -105,6 +105,14 @@ def test_a_schema_or_none() -> None:
     assert learned.circuit.log_likelihood(pd.DataFrame({"size": [-49.0], "visits": [99]}))[0] > math.log(FLOOR)
 
 
+def test_rows_that_are_encoded_already() -> None:
+    X, y = drawn(0, 300)
+    schema = Schema.infer(X)
+    assert quiet(schema.encode(X), y, schema, **SMALL).circuit == quiet(X, y, schema, **SMALL).circuit
+    with pytest.raises(CircuitError, match=r"^A table to learn from must be a DataFrame; got ndarray\."):
+        quiet(schema.encode(X)[:, 1:], y, schema)
+
+
 def test_a_schema_of_some_columns() -> None:
     X, y = drawn(0, 100)
     learned = quiet(X, y, Schema.infer(X[["colour", "size"]]), **SMALL)

@@ -33,13 +33,7 @@ from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.values import code_number
 from tests import strategies
 from tests.oracles import circuits as oracle
-
-ROUNDING = 1e-9
-
-
-def assert_close(computed: Any, expected: Any) -> None:
-    """Equal but for rounding; infinities equal."""
-    np.testing.assert_allclose(computed, expected, rtol=ROUNDING, atol=ROUNDING)
+from tests.oracles.circuits import ROUNDING, assert_close
 
 
 def data_of(draw: Any, **settings_: Any) -> tuple[Circuit, np.ndarray]:

@@ -29,12 +29,7 @@ from likely.errors import CircuitError, SchemaError
 from likely.schema import Binary, Categorical, Continuous, Integer
 from tests import strategies
 from tests.oracles import circuits as oracle
-
-ROUNDING = 1e-9
-
-
-def assert_close(computed: Any, expected: Any) -> None:
-    np.testing.assert_allclose(computed, expected, rtol=ROUNDING, atol=ROUNDING)
+from tests.oracles.circuits import assert_close
 
 
 def some_names(draw: Any, circuit: Circuit, *, least: int = 1, most: int | None = None) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from likely._display.progress import Progress, progress_bar
+from likely._display.progress import Move, progress_bar
 from likely._jobs import thread_count
 from likely.circuit.learning import grow, mixture, model_selection
 from likely.circuit.learning.binned import Binned
@@ -136,7 +136,7 @@ def _chosen(
     finest: float,
     random_state: int,
     threads: int,
-    move: Progress,
+    move: Move,
 ) -> _Outcome:
     """What is best on held-out rows, learned from all."""
     bins = bins_of(table.rows, table.variables, finest)
@@ -172,7 +172,7 @@ def _methods(method: Literal["auto", "mixture", "tree"], bins: Sequence[Bins]) -
     return (method,)
 
 
-def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, random_state: int, move: Progress) -> _Outcome:
+def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, random_state: int, move: Move) -> _Outcome:
     least = max(1, round(min_slice * len(table.rows)))
     made = learn_structure(
         table.rows,

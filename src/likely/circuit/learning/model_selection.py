@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from likely._display.progress import Progress
+from likely._display.progress import Move
 from likely.circuit.learning import grow, mixture
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import Indices
@@ -91,7 +91,7 @@ def select(
     *,
     methods: Sequence[Method] = ("mixture",),
     threads: int,
-    progress: Progress,
+    progress: Move,
 ) -> Choice:
     """The method and size to learn with; `nodes`, if given, and then only which method is better on held-out rows."""
     rows, variables = table.places.shape

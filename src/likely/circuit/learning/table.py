@@ -45,9 +45,13 @@ def table_of(X: pd.DataFrame | Numbers, y: Any, schema: Schema | None, weights: 
         )
     if not isinstance(schema, (Schema, type(None))):
         raise CircuitError("schema", "be a Schema", type(schema).__name__, "use likely.Schema.infer(X)")
-    if schema is None:
-        schema = Schema.infer(X)  # type: ignore[arg-type]  # rows that are encoded come with a schema
-    columns, target = [X if isinstance(X, np.ndarray) else schema.encode(X)], None
+    if isinstance(X, pd.DataFrame):
+        schema = Schema.infer(X) if schema is None else schema
+        columns = [schema.encode(X)]
+    else:
+        columns = [X]
+    assert schema is not None, "rows that are encoded come with a schema"
+    target = None
     if y is not None:
         column = _class_column(y, len(X))
         target = _target(column, _free_name(column.name, schema.names))

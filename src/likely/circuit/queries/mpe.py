@@ -123,4 +123,4 @@ def _nearest(feature: Feature, wanted: float, low: float, high: float) -> Number
     around = np.clip([np.floor(wanted / feature.grid), np.ceil(wanted / feature.grid)], first, last)
     # A multiple that is an end of the interval but for its last bit counts as what it is: it may lie in the next cell.
     values = np.clip(multiples(around, feature.grid), feature.lower, feature.upper)
-    return values[feature.fits(values)]
+    return np.asarray(values[feature.fits(values)])
