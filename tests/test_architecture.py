@@ -19,7 +19,7 @@ ARROWS = {
     "_jobs": {"errors"},
     "schema": {"errors", "_display"},
     "when": {"schema"},
-    "predictor": {"errors", "schema", "_core"},
+    "predictor": {"errors", "schema", "_core", "_jobs"},
     "circuit": {"errors", "schema", "_display", "_jobs", "_core"},
     "datasets": {"errors", "schema"},
     "show": {"errors", "schema", "_display", "circuit", "explain"},

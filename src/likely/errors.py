@@ -22,7 +22,15 @@ from __future__ import annotations
 
 
 class LikelyError(Exception):
-    """Base of every error that `likely` raises on purpose."""
+    """Base of every error that `likely` raises on purpose.
+
+    Args:
+        thing: What is wrong, as the subject of a sentence.
+        rule: What must hold of it.
+        got: What it is instead.
+        hint: What to do.
+        feature: The feature at fault, where there is one.
+    """
 
     def __init__(self, thing: str, rule: str, got: object, hint: str, *, feature: object = None) -> None:
         super().__init__(f"{thing} must {rule}; got {got}. Hint: {hint}.")
@@ -71,7 +79,13 @@ class DatasetError(LikelyError, ValueError):
 
 
 class MissingExtraError(LikelyError, ImportError):
-    """An optional package is needed and not installed."""
+    """An optional package is needed and not installed.
+
+    Args:
+        package: The package that is missing.
+        extra: The extra of `likely` that brings it.
+        purpose: What it is needed for, after "be installed to".
+    """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(

@@ -51,7 +51,7 @@ class ReaderContract:
 
     @pytest.fixture
     def rows(self, case: Case, form: Form) -> np.ndarray:
-        rows = random_rows(case.schema, ROWS, seed=1)
+        rows = random_rows(case.schema, ROWS, random_state=1)
         return np.concatenate([rows, rows_at_thresholds(case.schema, form)])
 
     def agree(self, case: Case, ours: np.ndarray, theirs: Any) -> None:
@@ -94,7 +94,7 @@ class ReaderContract:
 
     def test_threads_do_not_matter(self, form: Form, rows: np.ndarray) -> None:
         many = np.concatenate([rows] * 4)
-        np.testing.assert_array_equal(form.score(many, threads=1), form.score(many, threads=3))
+        np.testing.assert_array_equal(form.score(many, n_jobs=1), form.score(many, n_jobs=3))
 
 
 class Refusals:
@@ -133,7 +133,7 @@ def rows_at_thresholds(schema: Schema, form: Form, most: int = 400) -> np.ndarra
         return np.empty((0, len(schema)))
     found = []
     random = np.random.default_rng(2)
-    base = random_rows(schema, most, seed=3)
+    base = random_rows(schema, most, random_state=3)
     tests = form.nodes[form.nodes["feature"] >= 0]
     for i, node in enumerate(tests[random.permutation(len(tests))[:most]]):
         j = int(node["feature"])

@@ -58,7 +58,7 @@ def node(op, inputs, outputs, **attributes):
 def same_scores(model, schema=SMALL, output=0, tolerance=1e-5, **options):
     """Read a model and compare its form with one of its outputs; returns the form."""
     form = read(model, schema, **options)
-    rows = random_rows(schema, 200, seed=5)
+    rows = random_rows(schema, 200, random_state=5)
     theirs = np.asarray(run(model, feed(schema, rows, options.get("encoder")))[output], dtype=float).reshape(len(rows), -1)
     np.testing.assert_allclose(form.score(rows), theirs, rtol=tolerance, atol=tolerance)
     return form

@@ -65,7 +65,7 @@ def test_inputs_are_what_the_list_says():
 class TestAModelBehindAList(ReaderContract):
     @pytest.fixture
     def case(self):
-        rows = random_rows(SCHEMA, 200, seed=9)
+        rows = random_rows(SCHEMA, 200, random_state=9)
         labels = np.where(rows[:, 0] + rows[:, 3] * 20 > 70, "good", "bad")
         model = RidgeClassifier().fit(feed(SCHEMA, rows, ENCODER), labels)
         return Case(model, SCHEMA, model.decision_function, None, model.predict, options={"encoder": ENCODER})
@@ -74,7 +74,9 @@ class TestAModelBehindAList(ReaderContract):
 def test_one_hot_of():
     assert one_hot_of(SCHEMA, "school") == [Indicator("school", value) for value in ("none", "middle", "high")]
     assert one_hot_of(SCHEMA, "late") == [Indicator("late", -9), Indicator("late", None)]
-    with pytest.raises(PredictorError, match="Feature 'age' must have values to be one-hot; got a numeric feature") as caught:
+    with pytest.raises(
+        PredictorError, match="Feature 'age' must have a list of values to be one-hot encoded; got a numeric feature"
+    ) as caught:
         one_hot_of(SCHEMA, "age")
     assert caught.value.feature == "age"
 

@@ -146,9 +146,9 @@ def test_equality_and_hash():
 
 def test_threads_do_not_matter(form):
     rows = np.tile(ROWS, (5000, 1))
-    expected = form.score(rows, threads=1)
-    for threads in (0, 2, 3):
-        np.testing.assert_array_equal(form.score(rows, threads=threads), expected)
+    expected = form.score(rows, n_jobs=1)
+    for n_jobs in (None, -1, 2, 3):
+        np.testing.assert_array_equal(form.score(rows, n_jobs=n_jobs), expected)
 
 
 def test_parts_cannot_be_changed():
@@ -171,14 +171,15 @@ def test_no_rows(form):
 def test_rows_that_do_not_fit(form):
     incomplete = ROWS.copy()
     incomplete[1, 2] = math.nan
-    with pytest.raises(
-        PredictorError, match="Rows to score must be complete; got an unknown value of feature number 2"
-    ) as caught:
+    with pytest.raises(PredictorError, match="Rows to score must have no missing value; got one in feature number 2") as caught:
         form.score(incomplete)
     assert caught.value.feature == 2
     with pytest.raises(PredictorError, match=r"Rows to score must be an array of rows x features; got shape \(3,\)"):
         form.score(ROWS[0])
-    with pytest.raises(PredictorError, match=r"Rows to score must be of the form's schema; got shape \(3, 1\)"):
+    with pytest.raises(
+        PredictorError,
+        match=r"Rows to score must have the columns of the schema that the model was read with; got shape \(3, 1\)",
+    ):
         form.score(ROWS[:, :1])
 
 
@@ -186,7 +187,10 @@ def test_values_that_a_column_does_not_know():
     for place, value in ((1, 3.0), (1, -1.0), (2, code_number(2))):
         rows = ROWS.copy()
         rows[0, place] = value
-        with pytest.raises(PredictorError, match=r"Rows to score must be of the form's schema; .* numbers of known values"):
+        with pytest.raises(
+            PredictorError,
+            match=r"Rows to score must have the columns of the schema that the model was read with; .* numbers of known values",
+        ):
             linear().score(rows)
 
 
@@ -208,25 +212,27 @@ def test_layers():
         return LinearModel(Link("identity"), (), COLUMNS, weights, bias)
 
     for weights, bias in ((np.ones((4, 1)), np.ones(1)), (np.ones(4), np.ones(1)), (np.ones((1, 4)), np.ones(2))):
-        with pytest.raises(PredictorError, match="A layer must have weights outputs x 4 and one bias per output; got shapes"):
+        with pytest.raises(
+            PredictorError, match=r"A layer must have weights of shape \(outputs, 4\) and one bias per output; got shapes"
+        ):
             layer(weights, bias)
     with pytest.raises(PredictorError, match="A layer must have finite weights; got NaN or infinity"):
         layer(np.full((1, 4), np.nan), np.ones(1))
-    with pytest.raises(PredictorError, match="A layer must have weights outputs x 5"):
+    with pytest.raises(PredictorError, match=r"A layer must have weights of shape \(outputs, 5\)"):
         ReluNetwork(Link("identity"), (), COLUMNS, ((np.ones((5, 4)), np.ones(5)), (np.ones((1, 4)), np.ones(1))))
 
 
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"roots": [0, 9]}, "The nodes of trees must lead to nodes; got a node that is not there"),
-        ({"nodes": np.empty(0, dtype=NODE)}, "The nodes of trees must lead to nodes"),
-        ({"values": [1.0]}, "The leaves of trees must have values; got a leaf without"),
+        ({"roots": [0, 9]}, "Every branch of a tree must lead to a node; got a number without a node"),
+        ({"nodes": np.empty(0, dtype=NODE)}, "Every branch of a tree must lead to a node"),
+        ({"values": [1.0]}, "Every leaf of a tree must have values; got a place after the last value"),
         ({"values": [1.0, 2.0, 3.0, math.inf]}, "The leaves of trees must have finite values; got NaN or infinity"),
         ({"base": [math.nan]}, "The leaves of trees must have finite values"),
-        ({"output_of": [0]}, r"Each tree must have an output to add to, or -1; got \[0\]"),
-        ({"output_of": [0, 1]}, "Each tree must have an output to add to"),
-        ({"output_of": [-1, -1], "base": [0.0, 0.0], "link": Link("argmax"), "classes": (0, 1)}, "a leaf without"),
+        ({"output_of": [0]}, r"Each tree must name the output to add to, or -1; got \[0\]"),
+        ({"output_of": [0, 1]}, "Each tree must name the output to add to"),
+        ({"output_of": [-1, -1], "base": [0.0, 0.0], "link": Link("argmax"), "classes": (0, 1)}, "a place after the last value"),
     ],
     ids=lambda p: str(p)[:30],
 )

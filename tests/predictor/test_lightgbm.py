@@ -398,11 +398,11 @@ class TestRefused(Refusals):
 
     def test_root_of_the_target(self):
         model = small(y=TARGET, kind=LGBMRegressor, reg_sqrt=True)
-        self.refuses_kind(model, "A LGBMRegressor must predict its score; got reg_sqrt=True")
+        self.refuses_kind(model, "A LGBMRegressor must predict the sum of its trees; got reg_sqrt=True")
 
     def test_linear_trees(self):
         model = small(TABLE[["age", "rate"]], linear_tree=True)
-        message = "A LGBMClassifier must have constant leaves; got linear_tree=True. Hint: train with linear_tree=False"
+        message = "A LGBMClassifier must have a number in each leaf; got linear_tree=True. Hint: train with linear_tree=False"
         self.refuses_kind(model, message, Schema.infer(TABLE[["age", "rate"]]))
 
     def test_several_outputs(self):
@@ -417,7 +417,7 @@ class TestRefused(Refusals):
         self.refuses(model, "A Booster must have at least one tree; got none", NUMERIC_SCHEMA)
 
     def test_missing_column(self):
-        message = "The schema of a LGBMClassifier must have its column 'job'; got columns 'age'"
+        message = "The schema of a LGBMClassifier must have the column 'job' that it was trained on; got columns 'age'"
         self.refuses(small(), message, NUMERIC_SCHEMA)
 
     def test_number_of_inputs(self):

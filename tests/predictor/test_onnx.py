@@ -256,7 +256,7 @@ def test_a_graph_that_nothing_can_run_is_refused_unless_unchecked(monkeypatch):
     read(graph, SMALL)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(
-        PredictorError, match=r"An ONNX model must run, to be compared with its form; got TypeError of the reference"
+        PredictorError, match=r"An ONNX model must run here, to be compared with what was read; got TypeError of the reference"
     ):
         read(graph, SMALL)
     assert read(graph, SMALL, check=False).outputs == 1
@@ -264,7 +264,7 @@ def test_a_graph_that_nothing_can_run_is_refused_unless_unchecked(monkeypatch):
 
 def test_a_session_is_refused():
     graph = graph_of([node("MatMul", ["X", "W"], "y")], ["y"], {"W": W34})
-    with pytest.raises(UnsupportedModelError, match="must be of a class that has a reader; got onnxruntime"):
+    with pytest.raises(UnsupportedModelError, match="must be of a class that likely can read; got onnxruntime"):
         read(runtime.InferenceSession(graph.SerializeToString()), SMALL)
 
 
@@ -295,12 +295,13 @@ def test_text_columns_are_encoded():
 
 def test_names_and_text_that_do_not_fit_are_refused():
     with pytest.raises(
-        PredictorError, match=r"Feature 'job' must have text that OneHotEncoder knows; got 'nurse'. Hint: it knows \['clerk'"
+        PredictorError,
+        match=r"Feature 'job' must have only texts that OneHotEncoder knows; got 'nurse'. Hint: it knows \['clerk'",
     ):
         read(by_name(), jobs("pilot", "nurse"))
-    with pytest.raises(PredictorError, match="Feature 'job' must have text that OneHotEncoder knows; got 3"):
+    with pytest.raises(PredictorError, match="Feature 'job' must have only texts that OneHotEncoder knows; got 3"):
         read(by_name(zeros=1), jobs("pilot", 3))
-    with pytest.raises(PredictorError, match="The schema of a ModelProto must have its column 'a'"):
+    with pytest.raises(PredictorError, match="The schema of a ModelProto must have the column 'a'"):
         read(by_name(), Schema((Categorical("job", ("clerk", "pilot")),)))
     with pytest.raises(
         PredictorError, match="An ONNX graph with an input per feature must be read without encoder=; got inputs a, job"

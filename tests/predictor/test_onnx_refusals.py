@@ -16,7 +16,7 @@ NET = {"W": W34[:, :1], "c": np.float32(2), "one": np.float32(1), "W4": W34, "ze
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ([LOGIT, node("Exp", "y", "z")], r"Node 'Exp_z' \(Exp\) must be of an operator that has a reader; got Exp. Hint: there"),
+        ([LOGIT, node("Exp", "y", "z")], r"Node 'Exp_z' \(Exp\) must be of an operator that likely can read; got Exp. Hint: there"),
         ([LOGIT, helper.make_node("Gelu", ["y"], ["z"], domain="com.microsoft")], r"Node 'z' \(com.microsoft.Gelu\) must be"),
         ([LOGIT, P, node("MatMul", ["p", "W"], "z")], r"Node 'MatMul_z' \(MatMul\) must read columns or layers; got scores"),
         ([LOGIT, P, node("Mul", ["p", "c"], "z")], r"\(Mul\) must read columns or layers; got scores or probabilities"),
@@ -60,7 +60,7 @@ NET = {"W": W34[:, :1], "c": np.float32(2), "one": np.float32(1), "W4": W34, "ze
             [node("LinearRegressor", "X", "z", coefficients=[1.0] * 6, intercepts=[0.0, 0.0], targets=2)],
             r"\(LinearRegressor\) must predict one number, as it is; got 2 targets, post_transform NONE",
         ),
-        ([node("Add", ["X", "nowhere"], "z")], r"\(Add\) must read what nodes before it make; got 'nowhere'"),
+        ([node("Add", ["X", "nowhere"], "z")], r"\(Add\) must read only what earlier nodes compute; got 'nowhere'"),
         ([LOGIT, node("MatMul", ["X", "W4"], "z")], "An ONNX graph must have .* of one model as its outputs; got y, z"),
         ([LOGIT, P, node("Sub", ["one", "p"], "z")], "of one model as its outputs; got z"),
         ([node("Identity", "W", "z")], "must have the scores, probabilities and labels of one model as its outputs; got z"),
@@ -78,11 +78,11 @@ def test_refusals(nodes, message):
         ([LOGIT, node("TreeEnsembleRegressor", "y", "z", **stump())], r"must read columns of the table; got layers"),
         (
             [classifier([[1], [2]], [0], [0, 1], nodes=stump("BRANCH_MEMBER"))],
-            r"must have nodes of known modes; got BRANCH_MEMBER",
+            r"must compare by a known mode; got BRANCH_MEMBER",
         ),
         (
             [classifier([[1], [2]], [0], [0, 1], nodes=stump(nodes_truenodeids=[5, 0, 0]))],
-            "must lead to nodes that it has; got node 5 of",
+            "must lead only to nodes that exist; got node 5 of",
         ),
         ([classifier([[1], [2]], [0], [0, 1], "PROBIT")], r"must have post_transform NONE, LOGISTIC or SOFTMAX; got PROBIT"),
         (

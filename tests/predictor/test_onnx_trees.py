@@ -59,7 +59,7 @@ def test_random_trees_in_all_modes(seed, trees, double, average, base):
     kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
     graph = graph_of([node("TreeEnsembleRegressor", "X", "y", **attributes)], ["y"], inputs=(("X", kind, [None, 3]),))
     form = read(graph, MISSING)
-    rows = random_rows(MISSING, 300, seed=seed)
+    rows = random_rows(MISSING, 300, random_state=seed)
     exact = np.float64 if double else np.float32
     for value in VALUES:
         at = random.integers(300, size=60), random.integers(2, size=60)

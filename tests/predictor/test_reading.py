@@ -109,7 +109,7 @@ def test_a_right_reader_passes(wrong):
 def test_a_wrong_reader_is_refused(wrong):
     wrong(2.1)
     with pytest.raises(
-        PredictorError, match=r"The form of a Doubler must score as the model does; got .* where the model says"
+        PredictorError, match=r"What was read from a Doubler must score every row as the model does; got .* where the model says"
     ) as caught:
         read(Doubler(), SCHEMA)
     assert "pass check=False only if you know what" in str(caught.value)
@@ -119,7 +119,7 @@ def test_a_wrong_reader_is_refused(wrong):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_scores_that_are_no_numbers_are_refused(wrong, bad):
     wrong(score=lambda model, X: np.full(len(X), bad))
-    with pytest.raises(PredictorError, match="The form of a Doubler must score as the model does"):
+    with pytest.raises(PredictorError, match="What was read from a Doubler must score every row as the model does"):
         read(Doubler(), SCHEMA)
 
 
@@ -155,7 +155,7 @@ def test_a_hidden_change_of_the_model_is_found(model, monkeypatch):
             return super().decision_function(X) ** 2
 
     fitted = Squared().fit(model[0].transform(TABLE), TWO)
-    with pytest.raises(PredictorError, match="The form of a Squared must score as the model does"):
+    with pytest.raises(PredictorError, match="What was read from a Squared must score every row as the model does"):
         read(fitted, SCHEMA, encoder=model[0])
 
 
@@ -185,7 +185,7 @@ def test_model_files(tmp_path):
     other = tmp_path / "model.pkl"
     other.write_bytes(b"")
     with pytest.raises(
-        PredictorError, match=r"A model file must be .onnx, .json, .ubj or .txt; got model.pkl. Hint: load it yourself"
+        PredictorError, match=r"A model file must end in .onnx, .json, .ubj or .txt; got model.pkl. Hint: load it yourself"
     ):
         read(other, SCHEMA)
 
@@ -225,7 +225,7 @@ def test_random_rows_reach_every_value():
     rows = random_rows(schema, 500)
     assert [len(np.unique(column)) for column in rows.T] == [4, 3, 5]
     np.testing.assert_array_equal(rows, random_rows(schema, 500))
-    assert (rows != random_rows(schema, 500, seed=1)).any()
+    assert (rows != random_rows(schema, 500, random_state=1)).any()
 
 
 def test_a_code_within_the_bounds_is_never_a_number():

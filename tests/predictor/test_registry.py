@@ -164,7 +164,7 @@ def test_models_without_a_reader(model):
         read(model, SCHEMA)
     told = str(caught.value)
     assert told.startswith(
-        f"A model must be of a class that has a reader; got sklearn.{name}. Hint: sklearn models with a reader are "
+        f"A model must be of a class that likely can read; got sklearn.{name}. Hint: sklearn models with a reader are "
     )
     assert "LinearSVC, LinearSVR, LogisticRegression, " in told
     assert "Pipeline, " in told
@@ -180,7 +180,7 @@ def test_things_of_no_framework(model, name):
     with pytest.raises(UnsupportedModelError) as caught:
         read(model, SCHEMA)
     told = str(caught.value)
-    assert f"A model must be of a class that has a reader; got builtins.{name}." in told
+    assert f"A model must be of a class that likely can read; got builtins.{name}." in told
     assert "Hint: there are readers for lightgbm, onnx, sklearn, torch, xgboost; teach it with" in told
 
 

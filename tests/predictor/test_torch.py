@@ -234,7 +234,7 @@ def batch_norm_of_a_batch():
         (
             nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 4), nn.GELU(), nn.Linear(4, 1)),
             UnsupportedModelError,
-            r"Layer 3 \(GELU\) must be of a kind that has a reader; got GELU.*there are Linear, ReLU, BatchNorm1d, Dropout",
+            r"Layer 3 \(GELU\) must be of a kind that likely can read; got GELU.*there are Linear, ReLU, BatchNorm1d, Dropout",
         ),
         (
             nn.Sequential(nn.Sequential(nn.Linear(3, 4), nn.Tanh())),
@@ -246,7 +246,7 @@ def batch_norm_of_a_batch():
         (
             nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1)),
             UnsupportedModelError,
-            r"Layer 1 \(Sigmoid\) must come last; got layers after it. Hint: use ReLU between layers",
+            r"Layer 1 \(Sigmoid\) must be the last layer; got layers after it. Hint: use ReLU between layers",
         ),
         (
             nn.Sequential(nn.Linear(3, 4), batch_norm_of_a_batch()),
@@ -256,7 +256,7 @@ def batch_norm_of_a_batch():
         (
             nn.Sequential(nn.Linear(3, 4), nn.Softmax(dim=0)),
             PredictorError,
-            r"Layer 1 \(Softmax\) must run over the classes of a row; got dim=0. Hint: use dim=1",
+            r"Layer 1 \(Softmax\) must normalise over the classes of each row; got dim=0. Hint: use dim=1",
         ),
         (
             nn.Sequential(nn.Linear(3, 1), nn.Softmax(dim=1)),
@@ -271,8 +271,16 @@ def batch_norm_of_a_batch():
         (nn.Sequential(nn.Linear(4, 1)), PredictorError, "A Sequential must be given the 4 inputs it was trained on; got 3"),
         (nn.Linear(4, 1), PredictorError, "A Linear must be given the 4 inputs it was trained on; got 3"),
         (nn.Sequential(nn.BatchNorm1d(4)), PredictorError, "A Sequential must be given the 4 inputs"),
-        (nn.Sequential(nn.LazyLinear(1)), PredictorError, r"Layer 0 \(LazyLinear\) must have real parameters; got no values yet"),
-        (nn.Sequential(nn.Linear(3, 1, device="meta")), PredictorError, r"Layer 0 \(Linear\) must have real parameters"),
+        (
+            nn.Sequential(nn.LazyLinear(1)),
+            PredictorError,
+            r"Layer 0 \(LazyLinear\) must have real numbers as parameters; got no values yet",
+        ),
+        (
+            nn.Sequential(nn.Linear(3, 1, device="meta")),
+            PredictorError,
+            r"Layer 0 \(Linear\) must have real numbers as parameters",
+        ),
         (nn.Sequential(nn.Linear(3, 1, dtype=torch.complex64)), PredictorError, r"got torch.complex64. Hint: run the model once"),
     ],
 )

@@ -168,5 +168,8 @@ def test_too_few_inputs_are_refused():
         wire=np.array([3, -1, -1], dtype=np.int32), threshold=np.zeros(3), left=np.array([1, 0, 0], dtype=np.int32),
         right=np.array([2, 0, 0], dtype=np.int32), value=np.zeros((3, 1)), missing_left=np.zeros(3, dtype=bool),
     )  # fmt: skip
-    with pytest.raises(PredictorError, match=r"A Booster must be given at least 4 inputs; got 1\. Hint: give encoder="):
+    with pytest.raises(
+        PredictorError,
+        match=r"A Booster must be given at least 4 inputs; got 1\. Hint: pass the transformer that makes its inputs",
+    ):
         tree_ensemble(ModelInputs.raw(schema), splits, [0], [0], link=Link("identity"), classes=(), base=[0.0], by="Booster")

@@ -182,7 +182,8 @@ def test_what_a_column_cannot_be():
         Wire(0, "x", False, (1.0, math.nan)).column("MLP")
     assert caught.value.feature == "x"
     with pytest.raises(
-        PredictorError, match=r"Feature 'x' must be a number where MLP reads it; got a date. Hint: give the model days"
+        PredictorError,
+        match=r"Feature 'x' must be a number where MLP reads it; got a date. Hint: give the model a number of days",
     ):
         raw_wire(0, Integer("x", 0, 9, dtype="date")).column("MLP")
 
@@ -207,7 +208,9 @@ def test_inputs_by_name_and_number():
     assert len(inputs) == 3
     assert [wire.name for wire in inputs.named([3, "a"], "MLP").wires] == [3, "a"]
     assert inputs.counted(3, "MLP") is inputs
-    with pytest.raises(PredictorError, match="The schema of a MLP must have its column 'c'; got columns 'a', 'b', 3") as caught:
+    with pytest.raises(
+        PredictorError, match="The schema of a MLP must have the column 'c' that it was trained on; got columns 'a', 'b', 3"
+    ) as caught:
         inputs.named(["a", "c"], "MLP")
     assert caught.value.feature == "c"
     with pytest.raises(PredictorError, match="A MLP must be given the 2 inputs it was trained on; got 3 from the schema"):

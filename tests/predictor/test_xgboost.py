@@ -476,7 +476,7 @@ class TestRefused(Refusals):
         self.refuses_kind(model, "The objective of a Booster must be one of binary:logistic, .*; got 'rank:pairwise'")
 
     def test_classifier_of_raw_margins(self):
-        message = "The objective of a XGBClassifier must put its boundary at a margin of 0; got 'binary:logitraw'"
+        message = "The objective of a XGBClassifier must choose class 1 at a margin above 0; got 'binary:logitraw'"
         self.refuses_kind(small(objective="binary:logitraw"), message)
 
     def test_classifier_by_regression(self):
@@ -514,7 +514,7 @@ class TestRefused(Refusals):
         self.refuses(model, message, Schema.infer(SCALED))
 
     def test_missing_column(self):
-        message = "The schema of a XGBClassifier must have its column 'job'; got columns 'age'"
+        message = "The schema of a XGBClassifier must have the column 'job' that it was trained on; got columns 'age'"
         self.refuses(small(), message, NUMERIC_SCHEMA)
 
     def test_number_of_inputs(self):

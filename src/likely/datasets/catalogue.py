@@ -12,16 +12,18 @@ _EMBEDDED = {"credit": credit.load, "adult": adult.load}
 
 
 def load(name: str, path: str | Path | None = None) -> Dataset:
-    """The data set of that name: "credit" and "adult", which are part of the package, or "gmsc".
+    """A data set of the paper, with its schema.
 
-    "gmsc" (Give Me Some Credit) is read from your own copy of Kaggle's `cs-training.csv`, at `path` or where the
-    environment variable LIKELY_GMSC says.
+    Args:
+        name: "credit" (German Credit) or "adult", which are part of the package, or "gmsc" (Give Me Some Credit).
+        path: Your copy of Kaggle's `cs-training.csv`, for "gmsc" only; without it, the environment variable LIKELY_GMSC
+            says where it is.
     """
     if name == "gmsc":
         return gmsc.load(path)
     if name not in _EMBEDDED:
         known = ", ".join(repr(one) for one in (*_EMBEDDED, "gmsc"))
-        raise DatasetError("The name of a data set", "be known", repr(name), f"use one of {known}")
+        raise DatasetError("The name of a data set", "be one of those that likely knows", repr(name), f"use one of {known}")
     if path is not None:
         raise DatasetError(f"The path of data set {name!r}", "be left out", str(path), "it is part of the package")
     return _EMBEDDED[name]()

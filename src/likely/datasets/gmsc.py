@@ -84,10 +84,10 @@ def _read(file: Path) -> pd.DataFrame:
 
 def _csv(file: Path, **options: Any) -> pd.DataFrame:
     try:
-        found: pd.DataFrame = pd.read_csv(file, **options)
+        table: pd.DataFrame = pd.read_csv(file, **options)
     except (ValueError, OSError, EOFError) as error:
         raise _unlike(file, " ".join(str(error).split())) from None
-    return found
+    return table
 
 
 def _unlike(file: Path, got: str) -> DatasetError:

@@ -117,7 +117,7 @@ class Run:
         share = problem.goal.alternatives[alternative].share
         if share is None or share.low <= 0:
             return False
-        scores = problem.form.score(row[None], threads=1)
+        scores = problem.form.score(row[None], n_jobs=1)
         if share.scale <= 0 or share.met(scores)[0] or not _too_small(share, scores):
             return False
         add_tangent(self.programme.target, alternative, scores[0])
@@ -206,6 +206,6 @@ def _too_small(share: Share, scores: Numbers) -> bool:
 
 def _alternative(problem: Problem, solution: Solution) -> int:
     """The alternative of the goal, of an answer's class, that it reaches by most."""
-    scores = problem.form.score(solution.row[None], threads=1)[0]
+    scores = problem.form.score(solution.row[None], n_jobs=1)[0]
     own = [(a, part) for a, part in enumerate(problem.goal.alternatives) if part.class_index == solution.class_index]
     return max(own, key=lambda part: float((part[1].coefficients @ scores - part[1].lower).min(initial=math.inf)))[0]

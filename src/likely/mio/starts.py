@@ -130,7 +130,7 @@ def _changed(row: Numbers, tried: list[Numbers]) -> Numbers:
 
 def _lacking(problem: Problem, rows: Numbers) -> Numbers:
     """How far each row is from the goal and from being likely, both at once, by its best alternative: inequality x row."""
-    scores = problem.form.score(rows, threads=1)
+    scores = problem.form.score(rows, n_jobs=1)
     found = np.full((2, len(rows)), np.inf)
     for alternative in problem.goal.alternatives:
         goal = np.clip(alternative.lower - scores @ alternative.coefficients.T, 0.0, FAR).sum(axis=1)

@@ -64,8 +64,8 @@ def refuse_several_outputs(link: Link, outputs: int, by: str) -> None:
 def bind(inputs: ModelInputs, names: Sequence[str] | None, count: int, by: str, spelling: Spelling) -> ModelInputs:
     """The inputs that a booster reads: by the names it knows, spelled its way, or else by their number."""
     if inputs.untouched and names:
-        own = {spelling(wire.name): wire.name for wire in inputs.wires}
-        inputs = inputs.named([own.get(name, name) for name in names], by)
+        name_of = {spelling(wire.name): wire.name for wire in inputs.wires}
+        inputs = inputs.named([name_of.get(name, name) for name in names], by)
     return inputs.counted(count, by)
 
 
@@ -75,8 +75,8 @@ def arranged(X: Any, names: Sequence[str] | None, spelling: Spelling) -> Any:
         return X
     if not names:
         return X.to_numpy(dtype=np.float64, na_value=np.nan)
-    own = {spelling(name): name for name in X.columns}
-    table = X[[own[name] for name in names]]
+    name_of = {spelling(name): name for name in X.columns}
+    table = X[[name_of[name] for name in names]]
     loose = [name for name in table.columns if not isinstance(table[name].dtype, pd.CategoricalDtype)]
     kinds = {name: pd.api.types.infer_dtype(table[name], skipna=True) for name in loose if table[name].dtype.kind == "O"}
     return table.astype({name: "category" if kind == "string" else "float64" for name, kind in kinds.items()})

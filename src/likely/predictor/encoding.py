@@ -1,4 +1,4 @@
-"""ModelInputs of a model in the user's words, for networks and boosters that come without their preprocessing.
+"""Inputs of a model in the user's words, for networks and boosters that come without their preprocessing.
 
 One item per input, in the order in which the model takes them:
 
@@ -26,7 +26,11 @@ class Raw:
     feature: Name
 
     def wire(self, raw: Wire) -> Wire:
-        """The input, from the feature's own column."""
+        """The input, from the feature's own column.
+
+        Args:
+            raw: The column as the user's table holds it.
+        """
         return raw
 
 
@@ -46,7 +50,11 @@ class Scaled:
             )  # fmt: skip
 
     def wire(self, raw: Wire) -> Wire:
-        """The input, from the feature's own column."""
+        """The input, from the feature's own column.
+
+        Args:
+            raw: The column as the user's table holds it.
+        """
         return raw.then(Step("subtract", float(self.shift)), Step("divide", float(self.scale)), by="Scaled")
 
 
@@ -58,7 +66,11 @@ class Indicator:
     value: Value
 
     def wire(self, raw: Wire) -> Wire:
-        """The input, from the feature's own column."""
+        """The input, from the feature's own column.
+
+        Args:
+            raw: The column as the user's table holds it.
+        """
         value, known = plain(self.value), [plain(atom) for atom in raw.atoms]
         if value not in known:
             hint = f"it has {known}" if known else "it has only numbers; use Raw or Scaled"
@@ -74,7 +86,11 @@ class Rank:
     feature: Name
 
     def wire(self, raw: Wire) -> Wire:
-        """The input, from the feature's own column."""
+        """The input, from the feature's own column.
+
+        Args:
+            raw: The column as the user's table holds it.
+        """
         refuse_numbers(raw, "Rank")
         return raw.coded(range(len(raw.atoms)))
 
@@ -83,10 +99,17 @@ Encoding: TypeAlias = Raw | Scaled | Indicator | Rank
 
 
 def one_hot_of(schema: Schema, feature: Name) -> list[Indicator]:
-    """One `Indicator` per value of a feature (of a mixed one: per code), in the order of its values."""
+    """One `Indicator` per value of a feature (of a mixed one: per code), in the order of its values.
+
+    Args:
+        schema: The schema that the feature is of.
+        feature: Its name.
+    """
     if not schema[feature].atoms:
         thing = f"Feature {feature!r}"
-        raise PredictorError(thing, "have values to be one-hot", "a numeric feature", "use Raw or Scaled", feature=feature)
+        raise PredictorError(
+            thing, "have a list of values to be one-hot encoded", "a numeric feature", "use Raw or Scaled", feature=feature
+        )
     return [Indicator(feature, value) for value in schema[feature].atoms]
 
 

@@ -1,8 +1,9 @@
 """Neutral forms: what a model computes, whatever framework it came from.
 
-A form maps rows of the schema (arrays of doubles, one per feature; see `likely.schema.values`) to scores, n x outputs,
-and by its `link` to probabilities and classes. `LinearModel` and `ReluNetwork` read `columns`, each a function of one
-feature; `TreeEnsemble` tests the features themselves.
+A neutral form is a model as mathematics, without its framework: a linear function, a ReLU network or a sum of trees. It
+maps rows of the schema (arrays of doubles, one per feature; see `likely.schema.values`) to scores, n x outputs, and by
+its `link` to probabilities and classes. `LinearModel` and `ReluNetwork` read `columns`, each a function of one feature;
+`TreeEnsemble` tests the features themselves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely import _core
+from likely._jobs import thread_count
 from likely.errors import PredictorError
 from likely.predictor.links import Link
 from likely.schema.values import Numbers, Value, plain
@@ -68,15 +70,28 @@ class Form(ABC):
         """The number of scores per row."""
 
     @abstractmethod
-    def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        """Scores, n x outputs, of n rows of doubles (`schema.encode(X)`). threads = 0: all cores."""
+    def score(self, rows: Numbers, *, n_jobs: int | None = None) -> Numbers:
+        """Scores, n x outputs, of n rows.
+
+        Args:
+            rows: Rows of doubles, one column per feature of the schema: `schema.encode(X)`.
+            n_jobs: Threads to work on; None or -1 for one per core. The scores do not depend on it.
+        """
 
     def probabilities(self, rows: Numbers) -> Numbers:
-        """Probabilities, n x classes."""
+        """Probabilities, n x classes.
+
+        Args:
+            rows: Rows of doubles, one column per feature of the schema: `schema.encode(X)`.
+        """
         return self.link.probabilities(self.score(rows))
 
     def predict(self, rows: Numbers) -> NDArray[Any]:
-        """Each row's class label, or a regressor's prediction."""
+        """Each row's class label, or a regressor's prediction.
+
+        Args:
+            rows: Rows of doubles, one column per feature of the schema: `schema.encode(X)`.
+        """
         scores = self.score(rows)
         if not self.link.classifies:
             return self.link.predict(scores)
@@ -104,7 +119,7 @@ def _complete(rows: Numbers) -> Numbers:
     # NaN * 0 is NaN: one quick pass tells whether it is worth to look closer.
     if np.isnan(np.dot(rows.ravel(), np.zeros(rows.size))) and np.isnan(rows).any():
         j = int(np.argmax(np.isnan(rows).any(axis=0)))
-        raise PredictorError("Rows to score", "be complete", f"an unknown value of feature number {j}", "fill it in", feature=j)
+        raise PredictorError("Rows to score", "have no missing value", f"one in feature number {j}", "fill it in", feature=j)
     return rows
 
 
@@ -114,7 +129,9 @@ def _refusing(rows: Numbers) -> Iterator[None]:
     try:
         yield
     except IndexError as error:
-        raise PredictorError("Rows to score", "be of the form's schema", f"shape {rows.shape}", f"{error}") from None
+        raise PredictorError(
+            "Rows to score", "have the columns of the schema that the model was read with", f"shape {rows.shape}", f"{error}"
+        ) from None
 
 
 def _frozen(array: Any, dtype: Any = np.float64) -> NDArray[Any]:
@@ -147,13 +164,18 @@ class _Columns(Form):
         """Whether the columns are the features themselves, in order."""
         return self.columns == tuple(Column(j, 1.0, 0.0) for j in range(len(self.columns)))
 
-    def inputs(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        """What the model reads, n x columns."""
+    def inputs(self, rows: Numbers, *, n_jobs: int | None = None) -> Numbers:
+        """What the model reads, n x columns.
+
+        Args:
+            rows: Rows of doubles, one column per feature of the schema: `schema.encode(X)`.
+            n_jobs: Threads to work on; None or -1 for one per core. The scores do not depend on it.
+        """
         rows = _complete(rows)
         if self._as_they_are and rows.shape[1] == len(self.columns):
             return rows
         with _refusing(rows):
-            return self._expander.expand(rows, threads)
+            return self._expander.expand(rows, thread_count(n_jobs, PredictorError))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_expander", "_as_they_are")}
@@ -162,7 +184,9 @@ class _Columns(Form):
 def _check_layer(weights: NDArray[Any], bias: NDArray[Any], width: int) -> None:
     if weights.ndim != 2 or weights.shape[1] != width or bias.shape != weights.shape[:1]:
         got = f"shapes {weights.shape} and {bias.shape}"
-        raise PredictorError("A layer", f"have weights outputs x {width} and one bias per output", got, "transpose them")
+        raise PredictorError(
+            "A layer", f"have weights of shape (outputs, {width}) and one bias per output", got, "transpose the weights"
+        )
     if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
         raise PredictorError("A layer", "have finite weights", "NaN or infinity", "train the model again")
 
@@ -185,8 +209,8 @@ class LinearModel(_Columns):
     def outputs(self) -> int:
         return len(self.bias)
 
-    def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        scores = self.inputs(rows, threads=threads) @ self.weights.T
+    def score(self, rows: Numbers, *, n_jobs: int | None = None) -> Numbers:
+        scores = self.inputs(rows, n_jobs=n_jobs) @ self.weights.T
         scores += self.bias
         return np.asarray(scores)
 
@@ -222,8 +246,8 @@ class ReluNetwork(_Columns):
     def outputs(self) -> int:
         return len(self.layers[-1][1])
 
-    def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
-        inputs = self.inputs(rows, threads=threads)
+    def score(self, rows: Numbers, *, n_jobs: int | None = None) -> Numbers:
+        inputs = self.inputs(rows, n_jobs=n_jobs)
         scores = np.empty((len(inputs), self.outputs))
         for start in range(0, len(inputs), _BLOCK):
             scores[start : start + _BLOCK] = self._score_block(inputs[start : start + _BLOCK])
@@ -276,12 +300,16 @@ class TreeEnsemble(Form):
         inner = self.nodes["feature"] >= 0
         successors = np.concatenate([self.nodes["inside"][inner], self.nodes["outside"][inner], self.roots])
         if count == 0 or not _within(successors, 0, count):
-            raise PredictorError("The nodes of trees", "lead to nodes", "a node that is not there", "renumber them")
+            raise PredictorError("Every branch of a tree", "lead to a node", "a number without a node", "number the nodes from 0")
         if len(self.output_of) != len(self.roots) or not _within(self.output_of, -1, self.outputs):
-            raise PredictorError("Each tree", "have an output to add to, or -1", self.output_of.tolist(), "give one per root")
+            raise PredictorError(
+                "Each tree", "name the output that it adds to, or -1 for all", self.output_of.tolist(), "give one per root"
+            )
         width = self.outputs if (self.output_of < 0).any() else 1
         if not _within(self.nodes["inside"][~inner], 0, len(self.values) - width + 1):
-            raise PredictorError("The leaves of trees", "have values", "a leaf without", "give each a start in values")
+            raise PredictorError(
+                "Every leaf of a tree", "have values", "a place after the last value", "give it a place in values"
+            )
         if not (np.isfinite(self.values).all() and np.isfinite(self.base).all()):
             raise PredictorError("The leaves of trees", "have finite values", "NaN or infinity", "train the model again")
 
@@ -293,10 +321,10 @@ class TreeEnsemble(Form):
     def _trees(self) -> _core.Trees:
         return _core.Trees(self.nodes.view(np.uint8), self.roots, self.output_of, self.values, self.outputs)
 
-    def score(self, rows: Numbers, *, threads: int = 0) -> Numbers:
+    def score(self, rows: Numbers, *, n_jobs: int | None = None) -> Numbers:
         rows = _complete(rows)
         with _refusing(rows):
-            scores = self._trees.score(rows, self.base, threads)
+            scores = self._trees.score(rows, self.base, thread_count(n_jobs, PredictorError))
         return scores / len(self.roots) if self.average else scores
 
     def _parts(self) -> dict[str, Any]:
@@ -327,20 +355,24 @@ def _read_nodes(data: Mapping[str, Sequence[Any]]) -> NDArray[np.void]:
 
 
 def form_from_dict(data: Mapping[str, Any]) -> Form:
-    """The form that `Form.to_dict` described; refuses an unknown kind, and parts that are missing or not known."""
-    found = dict(data)
-    kind = found.pop("form", None)
+    """The form that `Form.to_dict` described; refuses an unknown kind, and parts that are missing or not known.
+
+    Args:
+        data: What `Form.to_dict` gave.
+    """
+    parts = dict(data)
+    kind = parts.pop("form", None)
     if kind not in _FORMS:
         raise PredictorError("A form", "have a known kind", repr(kind), f"use {', '.join(_FORMS)}")
     try:
-        found["link"], found["classes"] = Link(**found["link"]), tuple(found["classes"])
-        if "columns" in found:
-            found["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in found["columns"])
-        if "layers" in found:
-            found["layers"] = tuple((layer["weights"], layer["bias"]) for layer in found["layers"])
-        if "nodes" in found:
-            found["nodes"] = _read_nodes(found["nodes"])
-        return _FORMS[kind](**found)
+        parts["link"], parts["classes"] = Link(**parts["link"]), tuple(parts["classes"])
+        if "columns" in parts:
+            parts["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in parts["columns"])
+        if "layers" in parts:
+            parts["layers"] = tuple((layer["weights"], layer["bias"]) for layer in parts["layers"])
+        if "nodes" in parts:
+            parts["nodes"] = _read_nodes(parts["nodes"])
+        return _FORMS[kind](**parts)
     except (KeyError, TypeError) as error:
         raise PredictorError(f"A {kind} form", "have all its parts and no others", str(error), "write it with to_dict") from None
 

@@ -108,7 +108,9 @@ def _form(use: _Use, inputs: ModelInputs) -> Form:
     header, trees = _fields(head), [_fields(block) for block in blocks]
     refuse_no_trees(len(trees), use.by)
     if any(tree.get("is_linear") == "1" for tree in trees):
-        raise UnsupportedModelError(f"A {use.by}", "have constant leaves", "linear_tree=True", "train with linear_tree=False")
+        raise UnsupportedModelError(
+            f"A {use.by}", "have a number in each leaf", "linear_tree=True", "train with linear_tree=False"
+        )
     link = _link(header, use)
     outputs = int(header["num_tree_per_iteration"])
     refuse_several_outputs(link, outputs, use.by)
@@ -136,7 +138,9 @@ def _link(header: Mapping[str, str], use: _Use) -> Link:
     """The link of an objective as the model writes it: "binary sigmoid:1"."""
     objective, *settings = header.get("objective", "custom").split()
     if "sqrt" in settings:
-        raise UnsupportedModelError(f"A {use.by}", "predict its score", "reg_sqrt=True", "train on the root yourself")
+        raise UnsupportedModelError(
+            f"A {use.by}", "predict the sum of its trees", "reg_sqrt=True", "train on the target's square root instead"
+        )
     link = link_of(objective, _LINKS, use.role, use.by)
     scale = next((float(item.partition(":")[2]) for item in settings if item.startswith("sigmoid:")), 1.0)
     return replace(link, scale=scale) if link.kind == "logistic" else link
@@ -161,9 +165,9 @@ def _coded(inputs: ModelInputs, use: _Use) -> ModelInputs:
     features = [inputs.schema.features[wire.feature] for wire in inputs.wires]
     places = [c for c, feature in enumerate(features) if holds_categories(feature) or (kept and holds_text(feature))]
     if len(places) != len(kept):
-        found = ", ".join(repr(features[c].name) for c in places) or "none"
+        named = ", ".join(repr(features[c].name) for c in places) or "none"
         raise PredictorError(
-            f"The schema of a {use.by}", f"have the {len(kept)} columns of categories it was trained on", found,
+            f"The schema of a {use.by}", f"have the {len(kept)} columns of categories it was trained on", named,
             "infer the schema from the table after .astype('category')",
         )  # fmt: skip
     wires = list(inputs.wires)
@@ -224,15 +228,15 @@ def _flat(trees: Sequence[Mapping[str, str]], key: str, dtype: Any) -> NDArray[A
 
 def _sets(trees: Sequence[Mapping[str, str]]) -> list[frozenset[float]]:
     """The sets of all categorical splits in order, from their bits in words of 32."""
-    found = []
+    sets = []
     for tree in trees:
         if tree["num_cat"] == "0":
             continue
         ends, words = ([int(word) for word in tree[key].split()] for key in ("cat_boundaries", "cat_threshold"))
         nodes = zip(tree["threshold"].split(), tree["decision_type"].split(), strict=True)
         places = [int(float(threshold)) for threshold, decision in nodes if int(decision) & _CATEGORICAL]
-        found += [_members(words[ends[k] : ends[k + 1]]) for k in places]
-    return found
+        sets += [_members(words[ends[k] : ends[k + 1]]) for k in places]
+    return sets
 
 
 def _members(words: Sequence[int]) -> frozenset[float]:

@@ -64,7 +64,11 @@ class Link:
         return self.kind not in ("identity", "exponential", "sign", "argmax")
 
     def probabilities(self, scores: Numbers) -> Numbers:
-        """Probabilities, n x classes."""
+        """Probabilities, n x classes.
+
+        Args:
+            scores: What `Form.score` gives, n x outputs.
+        """
         if self.kind in ("logistic", "huber"):
             upper = expit(self.scale * scores[:, 0]) if self.kind == "logistic" else (np.clip(scores[:, 0], -1, 1) + 1) / 2
             return np.stack([1 - upper, upper], axis=1)
@@ -79,7 +83,11 @@ class Link:
         raise PredictorError("A model", "have probabilities", f"link '{self.kind}'", "use its scores")
 
     def decide(self, scores: Numbers) -> NDArray[np.intp]:
-        """The number of each row's class."""
+        """The number of each row's class.
+
+        Args:
+            scores: What `Form.score` gives, n x outputs.
+        """
         if not self.classifies:
             raise PredictorError("A model", "have classes", f"link '{self.kind}' of a regressor", "use its scores")
         if self.one_score_per_class:
@@ -87,7 +95,11 @@ class Link:
         return np.asarray(scores[:, 0] >= 0 if self.tie else scores[:, 0] > 0, dtype=np.intp)
 
     def predict(self, scores: Numbers) -> Numbers:
-        """A regressor's predictions."""
+        """A regressor's predictions.
+
+        Args:
+            scores: What `Form.score` gives, n x outputs.
+        """
         return np.exp(scores[:, 0]) if self.kind == "exponential" else scores[:, 0]
 
     def to_dict(self) -> dict[str, Any]:

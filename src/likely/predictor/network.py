@@ -18,7 +18,12 @@ Matrix = NDArray[np.float64]
 
 
 class NetworkBuilder:
-    """Takes layers in order: `affine` (x -> W x + b), `scale` (x -> s * x + t, elementwise), `relu`; then `finish`."""
+    """Takes layers in order: `affine` (x -> W x + b), `scale` (x -> s * x + t, elementwise), `relu`; then `finish`.
+
+    Args:
+        inputs: What the network reads.
+        by: The class of the model, for error messages.
+    """
 
     def __init__(self, inputs: ModelInputs, by: str) -> None:
         self.inputs, self.by = inputs, by
@@ -27,7 +32,12 @@ class NetworkBuilder:
         self.width = len(inputs)
 
     def affine(self, weights: ArrayLike, bias: ArrayLike) -> None:
-        """x -> weights @ x + bias, weights outputs x inputs."""
+        """x -> weights @ x + bias, weights outputs x inputs.
+
+        Args:
+            weights: Outputs x inputs.
+            bias: One per output, or one number for all.
+        """
         w, b = np.asarray(weights, dtype=np.float64), np.asarray(bias, dtype=np.float64)
         if w.shape[1] != self.width and self.pending is None and not self.done:
             self.inputs.counted(w.shape[1], self.by)
@@ -39,7 +49,12 @@ class NetworkBuilder:
         self.width = len(w)
 
     def scale(self, factor: ArrayLike, shift: ArrayLike) -> None:
-        """x -> factor * x + shift, elementwise."""
+        """x -> factor * x + shift, elementwise.
+
+        Args:
+            factor: One per value, or one number for all.
+            shift: One per value, or one number for all.
+        """
         diagonal = np.broadcast_to(np.asarray(factor, dtype=np.float64), (self.width,))
         self.affine(np.diag(diagonal), np.broadcast_to(np.asarray(shift, dtype=np.float64), (self.width,)))
 
@@ -48,12 +63,17 @@ class NetworkBuilder:
         self.done.append(self._take())
 
     def _take(self) -> tuple[Matrix, Matrix]:
-        found = self.pending if self.pending is not None else (np.eye(self.width), np.zeros(self.width))
+        layer = self.pending if self.pending is not None else (np.eye(self.width), np.zeros(self.width))
         self.pending = None
-        return found
+        return layer
 
     def finish(self, link: Link, classes: Sequence[Value]) -> Form:
-        """The form: `LinearModel` if there was no ReLU."""
+        """The form: `LinearModel` if there was no ReLU.
+
+        Args:
+            link: How the last layer's outputs decide.
+            classes: The labels, in the order of the outputs; none for a regressor.
+        """
         last = self._take()
         columns = self.inputs.columns(self.by)
         if not self.done:

@@ -41,12 +41,15 @@ def read(
 ) -> Form:
     """What a model computes, as a form over the schema's own columns.
 
-    `model` is a fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX model, an XGBoost or LightGBM
-    model, or the path of an `.onnx`, XGBoost `.json` / `.ubj` or LightGBM `.txt` file. Where the model reads encoded
-    inputs, `encoder` is the fitted transformer that makes them, or a list of `Raw`, `Scaled`, `Indicator`, `Rank`.
-    `classes` names the classes of a model that does not know its labels, in the order of its outputs; `link` replaces
-    the model's last step ("identity" makes a network a regressor). With `check`, the form is compared with the model
-    on random rows of the schema, and refused if they differ.
+    Args:
+        model: A fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX model, an XGBoost or LightGBM
+            model, or the path of an `.onnx`, XGBoost `.json` / `.ubj` or LightGBM `.txt` file.
+        schema: The columns that the model, or its encoder, is given.
+        encoder: Where the model reads encoded inputs, the fitted transformer that makes them, or a list of `Raw`,
+            `Scaled`, `Indicator`, `Rank`.
+        classes: The labels of a model that does not know them, in the order of its outputs.
+        link: What replaces the model's last step ("identity" makes a network a regressor).
+        check: Whether to compare the form with the model on random rows of the schema, and to refuse it if they differ.
     """
     if isinstance(model, (str, Path)):
         model = load_file(Path(model))
@@ -79,7 +82,9 @@ def load_file(path: Path) -> Any:
     elif kind == ".txt":
         from likely.predictor.lightgbm import load
     else:
-        raise PredictorError("A model file", "be .onnx, .json, .ubj or .txt", path.name, "load it yourself and pass the object")
+        raise PredictorError(
+            "A model file", "end in .onnx, .json, .ubj or .txt", path.name, "load it yourself and pass the object"
+        )
     return load(path)
 
 
@@ -102,9 +107,9 @@ def feed(schema: Schema, rows: Numbers, encoder: Any = None) -> Any:
     return encoder.transform(as_fitted(encoder, frame))
 
 
-def random_rows(schema: Schema, count: int, seed: int = 0) -> Numbers:
+def random_rows(schema: Schema, count: int, random_state: int = 0) -> Numbers:
     """Random rows of the schema, uniform per feature, as the features' dtypes hold them."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(random_state)
     return np.stack([_random_values(feature, count, random) for feature in schema.features], axis=1)
 
 
@@ -164,6 +169,7 @@ def _refuse_difference(form: Form, rows: Numbers, says: Numbers, model: Any) -> 
     if astray.any():
         r, k = np.argwhere(astray)[0]
         raise PredictorError(
-            f"The form of a {by}", "score as the model does", f"{scores[r, k]:.6g} where the model says {says[r, k]:.6g}",
-            "the model does something its reader does not know; pass check=False only if you know what",
+            f"What was read from a {by}", "score every row as the model does",
+            f"{scores[r, k]:.6g} where the model says {says[r, k]:.6g}",
+            "the model does something that its reader does not know; pass check=False only if you know what",
         )  # fmt: skip

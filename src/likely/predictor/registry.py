@@ -61,12 +61,22 @@ def _key(name: str) -> Key:
 
 
 def register(name: str, reader: Reader) -> None:
-    """Teach `read` a class of models, named "package.Class"; the newest registration of a name wins."""
+    """Teach `read` a class of models, named "package.Class"; the newest registration of a name wins.
+
+    Args:
+        name: The class as "package.Class"; it is known by its top-level package, and subclasses are read as well.
+        reader: How a model of the class is read, and how it scores rows itself.
+    """
     _readers[_key(name)] = reader
 
 
 def register_transformer(name: str, reader: TransformerReader) -> None:
-    """Teach pipelines and `encoder=` a class of transformers, named "package.Class"."""
+    """Teach pipelines and `encoder=` a class of transformers, named "package.Class".
+
+    Args:
+        name: The class as "package.Class".
+        reader: From the fitted transformer and its inputs to what it makes of them.
+    """
     _transformers[_key(name)] = reader
 
 
@@ -75,11 +85,11 @@ def _keys_of(thing: Any) -> list[Key]:
     keys = [(_package(cls), cls.__name__) for cls in type(thing).__mro__]
     for package, _ in keys:
         if package in _FRAMEWORKS:
-            own, own_transformers = dict(_readers), dict(_transformers)
+            registered, registered_transformers = dict(_readers), dict(_transformers)
             importlib.import_module(_FRAMEWORKS[package])
             # What a user registered before our readers came is the newer one to the user.
-            _readers.update(own)
-            _transformers.update(own_transformers)
+            _readers.update(registered)
+            _transformers.update(registered_transformers)
     return keys
 
 
@@ -113,4 +123,4 @@ def _unsupported(thing: Any, what: str, table: Mapping[Key, Any], call: str) -> 
     packages = ", ".join(sorted({owner for owner, _ in table} | set(_FRAMEWORKS)))
     there_are = f"{package} {what}s with a reader are {known}" if known else f"there are readers for {packages}"
     teach = f"teach it with likely.predictor.{call.format(name=name)}"
-    return UnsupportedModelError(f"A {what}", "be of a class that has a reader", name, f"{there_are}; {teach}")
+    return UnsupportedModelError(f"A {what}", "be of a class that likely can read", name, f"{there_are}; {teach}")

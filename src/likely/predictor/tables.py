@@ -19,9 +19,11 @@ def as_fitted(model: Any, X: Any) -> Any:
         X = _with_nan(X)
     entrance = _entrance(model)
     names = getattr(entrance, "feature_names_in_", None)
-    if names is not None:
+    if names is not None and list(names) != list(X.columns):
         # A ColumnTransformer does without the columns that it drops.
         return X[[name for name in names if name in X.columns]]
+    if names is not None:
+        return X
     return X.to_numpy() if takes_array(entrance, X.columns) else X
 
 
@@ -61,11 +63,15 @@ def knows_none(model: Any) -> bool:
 
 
 def _with_nan(X: pd.DataFrame) -> pd.DataFrame:
-    """The table with NaN for None, as pandas reads missing cells from a file."""
-    changed = {}
-    for name in X.columns:
-        column = X[name]
-        if column.dtype == object and any(cell is None for cell in column):
-            cells = [math.nan if cell is None else cell for cell in column]
-            changed[name] = pd.Series(cells, dtype=object, index=column.index)
-    return pd.DataFrame({name: changed.get(name, X[name]) for name in X.columns}) if changed else X
+    """The table with NaN for None, as pandas reads missing cells from a file. Columns may share a name: they go by place."""
+    columns = [X.iloc[:, place] for place in range(X.shape[1])]
+    if not any(column.dtype == object and any(cell is None for cell in column) for column in columns):
+        return X
+    return pd.concat([_column_with_nan(column) for column in columns], axis="columns")
+
+
+def _column_with_nan(column: pd.Series[Any]) -> pd.Series[Any]:
+    if column.dtype != object:
+        return column
+    cells = [math.nan if cell is None else cell for cell in column]
+    return pd.Series(cells, dtype=object, index=column.index, name=column.name)

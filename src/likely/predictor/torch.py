@@ -36,7 +36,7 @@ def _is(layer: Any, *classes: Any) -> bool:
 def _layers(model: Any, path: tuple[int, ...] = ()) -> list[tuple[str, Any]]:
     """The layers of a Sequential in order, nested ones too, each with its name for errors."""
     if _is(model, nn.Sequential):
-        return [found for i, layer in enumerate(model) for found in _layers(layer, (*path, i))]
+        return [named_layer for i, layer in enumerate(model) for named_layer in _layers(layer, (*path, i))]
     return [(f"Layer {'.'.join(map(str, path))} ({type(model).__name__})", model)]
 
 
@@ -49,7 +49,7 @@ def _split(model: Any) -> tuple[list[tuple[str, Any]], str | None]:
     if activation is not None:
         place, last = layers.pop()
         if activation == "softmax" and last.dim not in (None, 1, -1):
-            raise PredictorError(place, "run over the classes of a row", f"dim={last.dim}", "use dim=1")
+            raise PredictorError(place, "normalise over the classes of each row", f"dim={last.dim}", "use dim=1")
     return layers, activation
 
 
@@ -64,7 +64,7 @@ def _read(model: Any, inputs: ModelInputs) -> Form:
     for place, layer in layers:
         _add(builder, place, layer)
     if activation == "softmax" and builder.width == 1:
-        raise PredictorError("A last softmax", "have at least two classes", "one, whose share is always 1", "use Sigmoid")
+        raise PredictorError("A last softmax", "have at least two classes", "one, whose probability is always 1", "use Sigmoid")
     link, classes = link_of_outputs(builder.width, activation, None, tie=True)
     return builder.finish(link, classes)
 
@@ -80,9 +80,9 @@ def _add(builder: NetworkBuilder, place: str, layer: Any) -> None:
     elif _is(layer, nn.ReLU):
         builder.relu()
     elif _is(layer, *_ACTIVATIONS):
-        raise UnsupportedModelError(place, "come last", "layers after it", "use ReLU between layers")
+        raise UnsupportedModelError(place, "be the last layer", "layers after it", "use ReLU between layers")
     elif not (_is(layer, *_NEUTRAL) or (_is(layer, nn.Flatten) and layer.start_dim in (1, -1))):
-        raise UnsupportedModelError(place, "be of a kind that has a reader", repr(layer), _SUPPORTED)
+        raise UnsupportedModelError(place, "be of a kind that likely can read", repr(layer), _SUPPORTED)
 
 
 def _add_batch_norm(builder: NetworkBuilder, place: str, layer: Any) -> None:
@@ -113,7 +113,7 @@ def _numbers(tensor: Any, place: str) -> Numbers:
     """A parameter as doubles, exactly."""
     if isinstance(tensor, nn.UninitializedParameter) or tensor.is_meta or not tensor.is_floating_point():
         kind = "no values yet" if not tensor.is_complex() else str(tensor.dtype)
-        raise PredictorError(place, "have real parameters", kind, "run the model once, or load its weights")
+        raise PredictorError(place, "have real numbers as parameters", kind, "run the model once, or load its weights")
     return np.asarray(tensor.detach().to("cpu", torch.float64).numpy(), dtype=np.float64)
 
 

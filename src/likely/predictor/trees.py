@@ -63,7 +63,19 @@ def tree_ensemble(
     average: bool = False,
     by: str,
 ) -> TreeEnsemble:
-    """The neutral form of a framework's trees; `by` names the model in errors."""
+    """The neutral form of a framework's trees.
+
+    Args:
+        inputs: What the trees read.
+        splits: All nodes of all trees, as the framework has them.
+        roots: The node that each tree starts at.
+        output_of: The output that each tree adds to; -1: to all of them, and its leaves have a value for each.
+        link: How scores decide.
+        classes: The labels; none for a regressor.
+        base: What the scores start from, one per output.
+        average: Whether the sum of the trees is divided by their number.
+        by: The class of the model, for error messages.
+    """
     _refuse_bad_inputs(inputs, splits, by)
     nodes = _Nodes(inputs, splits)
     for w in np.unique(splits.wire[splits.wire >= 0]):
@@ -86,7 +98,7 @@ def _refuse_bad_inputs(inputs: ModelInputs, splits: Splits, by: str) -> None:
             f"A {by}",
             f"be given at least {int(splits.wire.max()) + 1} inputs",
             len(inputs),
-            "give encoder= what makes its inputs",
+            "pass the transformer that makes its inputs as encoder=",
         )
 
 

@@ -43,7 +43,11 @@ class Step:
     value: float = math.nan
 
     def apply(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """The operation as numpy performs it in place: in the array's own precision."""
+        """The operation as numpy performs it in place: in the array's own precision.
+
+        Args:
+            numbers: An array of floats.
+        """
         if self.op in CASTS:
             with np.errstate(over="ignore"):
                 return numbers.astype(self.op)
@@ -78,7 +82,12 @@ class Wire:
     constant: float | None = None
 
     def then(self, *steps: Step, by: str) -> Wire:
-        """This wire after further steps; `by` names who takes them, for the error if a value is text."""
+        """This wire after further steps.
+
+        Args:
+            steps: In the order in which they are taken.
+            by: Who takes them, for the error if a value is text.
+        """
         wire = self
         for step in steps:
             held = wire.dtype if wire.dtype in CASTS else "float64"
@@ -91,48 +100,71 @@ class Wire:
         return wire
 
     def coded(self, codes: Iterable[float], dtype: str = "float64") -> Wire:
-        """This wire with a number for each atom; numbers of the feature, if it has any, become 0."""
+        """This wire with a number for each atom; numbers of the feature, if it has any, become 0.
+
+        Args:
+            codes: One per atom.
+            dtype: Of the encoded column.
+        """
         constant = 0.0 if self.numeric else None
         return replace(self, atoms=tuple(float(code) for code in codes), steps=(), dtype=dtype, constant=constant)
 
     def numbers(self, by: str) -> list[float]:
-        """The atoms as numbers; refuses text, and dates."""
+        """The atoms as numbers; refuses text, and dates.
+
+        Args:
+            by: The class of the model, for error messages.
+        """
         if self.dtype == DATE:
             raise PredictorError(
                 f"Feature {self.name!r}", f"be a number where {by} reads it", "a date",
-                "give the model days, as an Integer feature", feature=self.name,
+                "give the model a number of days, as an Integer feature", feature=self.name,
             )  # fmt: skip
-        found = []
+        numbers = []
         for atom in self.atoms:
             if isinstance(atom, str):
                 raise PredictorError(
                     f"Feature {self.name!r}", f"be numbers where {by} reads it", repr(atom),
                     "read the Pipeline that encodes it, or pass encoder=", feature=self.name,
                 )  # fmt: skip
-            found.append(math.nan if atom is None else float(atom))
-        return found
+            numbers.append(math.nan if atom is None else float(atom))
+        return numbers
 
     def apply(self, numbers: Numbers) -> NDArray[Any]:
-        """What the model reads for numbers of the feature, to the last bit."""
+        """What the model reads for numbers of the feature, to the last bit.
+
+        Args:
+            numbers: Numbers of the feature, no codes.
+        """
         if self.constant is not None:
             return np.full(numbers.shape, self.constant)
-        found: NDArray[Any] = np.asarray(numbers, dtype=np.float64)
+        reads: NDArray[Any] = np.asarray(numbers, dtype=np.float64)
         for step in self.steps:
-            found = step.apply(found)
-        return found
+            reads = step.apply(reads)
+        return reads
 
     def read(self, numbers: Numbers, by: str) -> Numbers:
-        """What the model reads for any doubles of the feature, numbers or not, to the last bit."""
-        found = np.full(len(numbers), math.nan)
+        """What the model reads for any doubles of the feature, numbers or not, to the last bit.
+
+        Args:
+            numbers: Doubles that stand for values of the feature.
+            by: The class of the model, for error messages.
+        """
+        reads = np.full(len(numbers), math.nan)
         if self.numeric:
             plain = ~is_code(numbers)
-            found[plain] = self.apply(numbers[plain])
+            reads[plain] = self.apply(numbers[plain])
         for k, atom in enumerate(self.numbers(by)):
-            found[numbers == (code_number(k) if self.numeric else k)] = atom
-        return found
+            reads[numbers == (code_number(k) if self.numeric else k)] = atom
+        return reads
 
     def column(self, by: str, feature: Feature | None = None) -> Column:
-        """The input of a linear model or a network; refuses missing values, and clipping of numbers of the feature."""
+        """The input of a linear model or a network; refuses missing values, and clipping of numbers of the feature.
+
+        Args:
+            by: The class of the model, for error messages.
+            feature: The feature, whose bounds tell whether a clipping changes anything.
+        """
         table = self.numbers(by)
         if any(math.isnan(entry) for entry in table):
             raise PredictorError(
@@ -180,6 +212,10 @@ class Wire:
         """For each t, the end of the numbers x with apply(x) <= t (or < t): the largest, or if falling the smallest.
 
         Where no number has that, the result lies beyond the numbers: -inf, or if falling +inf.
+
+        Args:
+            thresholds: The t of each split.
+            strict: Whether t itself is on the other side.
         """
         sign = 1.0 if self.rising else -1.0
 
@@ -222,8 +258,8 @@ def _last_true(passes: Callable[[Numbers], NDArray[np.bool_]], hints: Numbers) -
         middle = (low >> 1) + (high >> 1) + (low & high & 1)
         true = passes(_from_rank(middle))
         low, high = np.where(true, middle, low), np.where(true, high, middle)
-    found = np.where(always, LARGEST, _from_rank(low))
-    return np.where(never, -math.inf, found)
+    last = np.where(always, LARGEST, _from_rank(low))
+    return np.where(never, -math.inf, last)
 
 
 def _rank(numbers: Numbers) -> NDArray[np.int64]:
@@ -250,45 +286,75 @@ class ModelInputs:
 
     @classmethod
     def raw(cls, schema: Schema, *, none: bool = False) -> ModelInputs:
-        """The schema's own columns. A missing value is NaN, or, with `none`, None where a column holds that."""
+        """The schema's own columns.
+
+        Args:
+            schema: The columns.
+            none: Whether a missing value is None where a column holds that, and not NaN.
+        """
         wires = (raw_wire(j, feature, none=none) for j, feature in enumerate(schema.features))
         return cls(schema, tuple(wires), untouched=True)
 
     def named(self, names: Sequence[Any], by: str) -> ModelInputs:
-        """The raw columns with these names, in this order; refuses a name that the schema does not have."""
+        """The raw columns with these names, in this order; refuses a name that the schema does not have.
+
+        Args:
+            names: The names that the model knows its inputs by.
+            by: The class of the model, for error messages.
+        """
         places = {wire.name: wire for wire in self.wires}
         for name in names:
             if name not in places:
                 known = ", ".join(repr(known) for known in self.schema.names)
                 raise PredictorError(
-                    f"The schema of a {by}", f"have its column {name!r}", f"columns {known}", "add the feature to the schema",
+                    f"The schema of a {by}", f"have the column {name!r} that it was trained on", f"columns {known}",
+                    "add the feature to the schema",
                     feature=name,
                 )  # fmt: skip
         return replace(self, wires=tuple(places[name] for name in names))
 
     def counted(self, count: int, by: str) -> ModelInputs:
-        """These inputs, if there are `count` of them; refuses another number."""
+        """These inputs; refuses another number of them than the model reads.
+
+        Args:
+            count: How many inputs the model reads.
+            by: The class of the model, for error messages.
+        """
         if len(self.wires) != count:
             raise PredictorError(
                 f"A {by}", f"be given the {count} inputs it was trained on", f"{len(self.wires)} from the schema",
-                "give encoder= the transformer that makes its inputs, or read the whole Pipeline",
+                "pass the transformer that makes its inputs as encoder=, or read the whole Pipeline",
             )  # fmt: skip
         return self
 
     def then(self, *steps: Step, by: str) -> ModelInputs:
-        """Every wire after further steps."""
+        """Every wire after further steps.
+
+        Args:
+            steps: In the order in which they are taken.
+            by: The class of the model, for error messages.
+        """
         return replace(self, wires=tuple(wire.then(*steps, by=by) for wire in self.wires))
 
     def columns(self, by: str) -> tuple[Column, ...]:
-        """The columns of a linear model or a network."""
+        """The columns of a linear model or a network.
+
+        Args:
+            by: The class of the model, for error messages.
+        """
         return tuple(wire.column(by, self.schema.features[wire.feature]) for wire in self.wires)
 
     def read(self, rows: Numbers, by: str) -> Numbers:
-        """What the model reads for rows of doubles, n x inputs, to the last bit."""
-        found = np.empty((len(rows), len(self.wires)))
+        """What the model reads for rows of doubles, n x inputs, to the last bit.
+
+        Args:
+            rows: Rows of doubles, one column per feature of the schema: `schema.encode(X)`.
+            by: The class of the model, for error messages.
+        """
+        reads = np.empty((len(rows), len(self.wires)))
         for c, wire in enumerate(self.wires):
-            found[:, c] = wire.read(rows[:, wire.feature], by)
-        return found
+            reads[:, c] = wire.read(rows[:, wire.feature], by)
+        return reads
 
 
 def raw_wire(place: int, feature: Feature, *, none: bool = False) -> Wire:

@@ -113,7 +113,8 @@ def _form(use: _Use, inputs: ModelInputs) -> Form:
 def _link(objective: str, use: _Use) -> Link:
     if objective == "binary:logitraw" and use.role == "classifier":
         raise UnsupportedModelError(
-            f"The objective of a {use.by}", "put its boundary at a margin of 0", "'binary:logitraw', which puts it at 0.5",
+            f"The objective of a {use.by}", "choose class 1 at a margin above 0",
+            "'binary:logitraw', which asks for more than 0.5",
             "train with binary:logistic, or read its booster",
         )  # fmt: skip
     return link_of(objective, _LINKS, use.role, use.by)

@@ -58,8 +58,8 @@ def score(model: Any, X: Any) -> Numbers:
     graph = _graph(model)
     head = walk(graph, X.shape[1])
     feeds = {port.name: _feed(port, X[[port.name]] if len(graph.ports) > 1 else X) for port in graph.ports}
-    found = _run(_ending_in_scores(model, head), feeds).reshape(len(X), -1)
-    return found if head.column is None else found[:, [head.column]]
+    scores = _run(_ending_in_scores(model, head), feeds).reshape(len(X), -1)
+    return scores if head.column is None else scores[:, [head.column]]
 
 
 def _graph(model: Any) -> Graph:
@@ -129,11 +129,11 @@ def _run(model: Any, feeds: dict[str, Any]) -> Numbers:
     with contextlib.suppress(Exception):  # not installed, or older than the model: onnxruntime has errors of many kinds
         return _run_by_onnxruntime(model, feeds)
     try:
-        found: Any = onnx.reference.ReferenceEvaluator(model).run(None, feeds)
-        return np.asarray(found[0], dtype=np.float64)
+        outputs: Any = onnx.reference.ReferenceEvaluator(model).run(None, feeds)
+        return np.asarray(outputs[0], dtype=np.float64)
     except Exception as error:
         raise PredictorError(
-            "An ONNX model", "run, to be compared with its form", f"{type(error).__name__} of the reference evaluator",
+            "An ONNX model", "run here, to be compared with what was read", f"{type(error).__name__} of the reference evaluator",
             "install onnxruntime, or pass check=False",
         ) from error  # fmt: skip
 

@@ -32,21 +32,23 @@ def walk(graph: Graph, width: int) -> Head:
     for node in graph.nodes:
         if node.op not in OPERATORS:
             raise _cannot(
-                node, "be of an operator that has a reader", node.op,
+                node, "be of an operator that likely can read", node.op,
                 f"there are {', '.join(OPERATORS)}; read the model that was exported instead",
             )  # fmt: skip
         missing = next((name for name in node.inputs if name and name not in values), None)
         if missing is not None:
-            raise PredictorError(node.place, "read what nodes before it make", repr(missing), "check the model with onnx.checker")
-        found = OPERATORS[node.op](node, [values[name] if name else None for name in node.inputs])
-        values.update(zip(node.outputs, found if isinstance(found, tuple) else (found,), strict=False))
+            raise PredictorError(
+                node.place, "read only what earlier nodes compute", repr(missing), "check the model with onnx.checker"
+            )
+        results = OPERATORS[node.op](node, [values[name] if name else None for name in node.inputs])
+        values.update(zip(node.outputs, results if isinstance(results, tuple) else (results,), strict=False))
     return _ending(graph, values)
 
 
 def _ports(graph: Graph, width: int) -> dict[str, Chain]:
     """The graph's inputs: one table, or a column each."""
     several = len(graph.ports) > 1
-    found = {}
+    chains = {}
     for i, port in enumerate(graph.ports):
         if several and port.width not in (1, None):
             raise PredictorError(
@@ -57,8 +59,8 @@ def _ports(graph: Graph, width: int) -> dict[str, Chain]:
             )
         places = [i] if several else range(port.width or width)
         steps = {"float32": (FLOAT32,), "float64": (FLOAT64,)}.get(port.dtype, ())
-        found[port.name] = Chain.of([Track(place, steps) for place in places])
-    return found
+        chains[port.name] = Chain.of([Track(place, steps) for place in places])
+    return chains
 
 
 def _ending(graph: Graph, values: Mapping[str, Value]) -> Head:
@@ -114,12 +116,14 @@ def _array(node: Node, value: Value) -> Array:
 
 def _vector(node: Node, value: Value, width: int) -> Array:
     """Constants as one number for each column."""
-    found = np.asarray(_array(node, value), dtype=np.float64)
-    if found.size not in (1, width) or (found.size > 1 and found.shape[-1] != width):
-        raise PredictorError(node.place, f"have one constant, or one for each of {width} columns", found.shape, "check the model")
-    if not np.isfinite(found).all():
+    constants = np.asarray(_array(node, value), dtype=np.float64)
+    if constants.size not in (1, width) or (constants.size > 1 and constants.shape[-1] != width):
+        raise PredictorError(
+            node.place, f"have one constant, or one for each of {width} columns", constants.shape, "check the model"
+        )
+    if not np.isfinite(constants).all():
         raise PredictorError(node.place, "have finite constants", "NaN or infinity", "train the model again")
-    return np.broadcast_to(found.ravel(), (width,))
+    return np.broadcast_to(constants.ravel(), (width,))
 
 
 def _along_columns(node: Node, default: int) -> None:
@@ -266,7 +270,7 @@ def _activation(node: Node, args: list[Value]) -> Value:
         return _network_head(chain, node.inputs[0], "sigmoid")
     _along_columns(node, -1)
     if chain.width == 1:
-        raise PredictorError(node.place, "have at least two classes", "one, whose share is always 1", "use Sigmoid")
+        raise PredictorError(node.place, "have at least two classes", "one, whose probability is always 1", "use Sigmoid")
     return _network_head(chain, node.inputs[0], "softmax")
 
 
@@ -282,7 +286,7 @@ def _argmax(node: Node, args: list[Value]) -> Value:
 
 def _labels(node: Node) -> tuple[Any, ...]:
     keys = ("classlabels_strings", "classlabels_ints", "classlabels_int64s")
-    return tuple(next((found for key in keys if (found := node.attributes.get(key))), ()))
+    return tuple(next((labels for key in keys if (labels := node.attributes.get(key))), ()))
 
 
 def _zip_map(node: Node, args: list[Value]) -> Value:

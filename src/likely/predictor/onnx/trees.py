@@ -44,7 +44,7 @@ class _Table:
         self.modes = np.asarray(attributes.get("nodes_modes", ()))
         unknown = sorted(set(self.modes.tolist()) - set(_MODES))
         if unknown:
-            raise UnsupportedModelError(place, "have nodes of known modes", unknown[0], f"there are {', '.join(_MODES)}")
+            raise UnsupportedModelError(place, "compare by a known mode", unknown[0], f"there are {', '.join(_MODES)}")
 
     def ints(self, name: str) -> Places:
         """Whole numbers; none where the attribute is left out."""
@@ -52,8 +52,8 @@ class _Table:
 
     def floats(self, name: str) -> Numbers:
         """Numbers, from a list of float32 or a tensor of double precision."""
-        found = self.attributes.get(name)
-        return np.asarray(self.attributes.get(f"{name}_as_tensor", ()) if found is None else found, dtype=np.float64).ravel()
+        values = self.attributes.get(name)
+        return np.asarray(self.attributes.get(f"{name}_as_tensor", ()) if values is None else values, dtype=np.float64).ravel()
 
     def find(self, trees: Places, numbers: Places) -> Places:
         """Where the nodes with these numbers in these trees stand; refuses one that is not there."""
@@ -61,13 +61,13 @@ class _Table:
         size = max(int(part.max(initial=0)) for part in (*known, trees, numbers)) + 1
         keys, wanted = known[0] * size + known[1], trees * size + numbers
         order = np.argsort(keys, kind="stable")
-        found = np.append(order, -1)[np.searchsorted(keys, wanted, sorter=order)]
-        astray = np.append(keys, -1)[found] != wanted
+        places = np.append(order, -1)[np.searchsorted(keys, wanted, sorter=order)]
+        astray = np.append(keys, -1)[places] != wanted
         if astray.any():
             i = int(np.argmax(astray))
             got = f"node {numbers[i]} of tree {trees[i]}"
-            raise PredictorError(self.place, "lead to nodes that it has", got, "export it again")
-        return found
+            raise PredictorError(self.place, "lead only to nodes that exist", got, "export it again")
+        return places
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ class Category:
         for atom in wire.atoms:
             if not isinstance(atom, str) or (self.strict and atom not in self.categories):
                 raise PredictorError(
-                    f"Feature {wire.name!r}", "have text that OneHotEncoder knows", repr(atom),
+                    f"Feature {wire.name!r}", "have only texts that OneHotEncoder knows", repr(atom),
                     f"it knows {list(self.categories)}", feature=wire.name,
                 )  # fmt: skip
         return wire.coded([float(atom == self.categories[self.k]) for atom in wire.atoms], "float32")
@@ -177,10 +177,10 @@ class Trees:
 
     def form(self, inputs: ModelInputs, link: Link, classes: Sequence[Any]) -> Form:
         """The neutral form of the trees."""
-        found = self.forest
+        forest = self.forest
         return tree_ensemble(
-            _wired(self.tracks, inputs), found.splits, found.roots, found.output_of, link=link, classes=classes,
-            base=found.base, average=found.average, by=BY,
+            _wired(self.tracks, inputs), forest.splits, forest.roots, forest.output_of, link=link, classes=classes,
+            base=forest.base, average=forest.average, by=BY,
         )  # fmt: skip
 
 

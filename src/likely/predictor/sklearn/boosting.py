@@ -62,14 +62,14 @@ def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
 def _votes(model: Any) -> list[Numbers]:
     """What each tree adds for each of its leaves: SAMME's vote for the leaf's class, in the units of decision_function."""
     several = len(model.classes_) > 2
-    found = []
+    votes = []
     for tree, weight in zip(model.estimators_, model.estimator_weights_ / model.estimator_weights_.sum(), strict=False):
         chosen = np.argmax(tree.tree_.value[:, 0, :], axis=1)[:, None]
         if several:
-            found.append(np.where(chosen == np.arange(len(model.classes_)), weight, -weight / (len(model.classes_) - 1)))
+            votes.append(np.where(chosen == np.arange(len(model.classes_)), weight, -weight / (len(model.classes_) - 1)))
         else:
-            found.append(np.where(chosen == 1, 2 * weight, -2 * weight))
-    return found
+            votes.append(np.where(chosen == 1, 2 * weight, -2 * weight))
+    return votes
 
 
 def _refuse_other_boosters(model: Any) -> None:

@@ -80,14 +80,14 @@ def as_array(inputs: ModelInputs, by: str) -> ModelInputs:
 
 def as_numbers(inputs: ModelInputs, by: str) -> ModelInputs:
     """The inputs as `check_array` gives them: objects become float64."""
-    found = dtype_of(inputs)
-    return cast(inputs, "float64" if found == "object" else found, by)
+    dtype = dtype_of(inputs)
+    return cast(inputs, "float64" if dtype == "object" else dtype, by)
 
 
 def as_block(inputs: ModelInputs, by: str) -> ModelInputs:
     """The inputs as the float array that scalers work on: in their own precision if that is one, else float64."""
-    found = dtype_of(inputs)
-    return cast(inputs, found if found in CASTS else "float64", by)
+    dtype = dtype_of(inputs)
+    return cast(inputs, dtype if dtype in CASTS else "float64", by)
 
 
 # -- what the model says ------------------------------------------------------------------------------------------------

@@ -62,16 +62,16 @@ def _stacked(trees: Sequence[Any]) -> tuple[Splits, NDArray[np.int64]]:
 
 def _categories(trees: Sequence[Any], roots: NDArray[np.int64]) -> dict[int, frozenset[float]]:
     """The categories that go left, for each node that splits by category."""
-    found = {}
+    categories = {}
     for tree, root in zip(trees, roots, strict=True):
         at = np.flatnonzero(tree.nodes["is_categorical"] & ~tree.nodes["is_leaf"])
         if at.size:
             words = tree.raw_left_cat_bitsets[tree.nodes["bitset_idx"][at]].astype("<u4")
             bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
-            found.update(
+            categories.update(
                 {int(root + i): frozenset(np.flatnonzero(row).astype(float).tolist()) for i, row in zip(at, bits, strict=True)}
             )
-    return found
+    return categories
 
 
 def _read(model: Any, inputs: ModelInputs, link: Link, classes: tuple[Value, ...]) -> Form:

@@ -113,10 +113,10 @@ def _places(columns: Any, names: list[Any]) -> list[int]:
         # A slice by name includes its end.
         stop = names.index(columns.stop) + 1 if isinstance(columns.stop, str) else columns.stop
         return list(range(len(names)))[start : stop : columns.step]
-    found = list(columns)
-    if found and all(isinstance(c, (bool, np.bool_)) for c in found):
-        return [i for i, chosen in enumerate(found) if chosen]
-    return [names.index(c) if isinstance(c, str) else int(c) % len(names) for c in found]
+    chosen_columns = list(columns)
+    if chosen_columns and all(isinstance(c, (bool, np.bool_)) for c in chosen_columns):
+        return [i for i, chosen in enumerate(chosen_columns) if chosen]
+    return [names.index(c) if isinstance(c, str) else int(c) % len(names) for c in chosen_columns]
 
 
 def _union(model: Any, inputs: ModelInputs) -> ModelInputs:
