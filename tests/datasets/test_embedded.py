@@ -182,7 +182,10 @@ def test_repr(loaded: dict[str, Dataset]) -> None:
 def test_refuses_other_names_and_a_path_it_does_not_need() -> None:
     with pytest.raises(
         DatasetError,
-        match=r"^The name of a data set must be one of those that likely knows; got 'german'. Hint: use one of 'credit', 'adult', 'gmsc'.$",
+        match=(
+            r"^The name of a data set must be one of those that likely knows; got 'german'. "
+            r"Hint: use one of 'credit', 'adult', 'gmsc'.$"
+        ),
     ):
         likely.datasets.load("german")
     with pytest.raises(DatasetError, match=r"^The path of data set 'credit' must be left out; got a.csv. Hint: it is part of"):
