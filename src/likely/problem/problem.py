@@ -91,7 +91,7 @@ class Problem:
         if not len(places):
             return answers
         rows = rows[places]
-        scores, costs = self.form.score(rows, threads=1), self.schema.prices(self.factual, rows)
+        scores, costs = self.form.score(rows, n_jobs=1), self.schema.prices(self.factual, rows)
         for alternative in self.goal.alternatives:
             reached = alternative.met(scores, slack)
             logs, objectives = self.log_likelihoods(rows, alternative), costs
