@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "families.hpp"
+
 namespace likely {
 
 // What a sum node makes of its weighted children t_a = w_a o_a:
@@ -18,18 +20,6 @@ namespace likely {
 enum class Algebra : int { kSum = 0, kUnder = 1, kOver = 2 };
 
 enum class NodeKind : std::uint8_t { kSum = 0, kProduct = 1, kLeaf = 2 };
-
-// Parametric families, numbered as in likely.circuit's families.
-enum class Family : std::uint8_t { kNone = 0, kGaussian = 1, kLogNormal = 2, kExponential = 3, kGamma = 4, kPoisson = 5 };
-
-// A parametric density with one peak.
-struct Peaked {
-  Family family;
-  double a, b, share;
-  double density(double v) const;
-  double peak() const;
-  double largest(double low, double high) const;  // over low <= v <= high
-};
 
 // The leaves of one variable. The breaks cut the doubles into cells; on a cell a leaf's steps are constant.
 struct Variable {

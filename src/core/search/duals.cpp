@@ -171,6 +171,7 @@ Dual best_dual(const Problem& problem, const Box& box, const Relaxation& relaxat
   const Subproblem sub{problem, box, relaxation, lower};
   const Dual without = relaxation.additive ? best_goal_multiplier(sub, {start.goal, 0, 0}) : Dual{cheapest, {}};
   Dual best = without;
+  // A rule's multiplier is bracketed anew: that is the smaller part of its search, whose steps each begin at the goal's best.
   for (std::size_t r = 0; r < problem.rules.linear.size(); ++r) {
     if (!problem.rules.linear[r].applies(problem.domain, box)) continue;
     const double excess = sub.excess({without.multipliers.goal, 0, r});

@@ -10,11 +10,8 @@ namespace likely::search {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 using tolerance::kLogLikelihoodRounding;
 using tolerance::kSmallestBoundLikelihood;
-
-double log_of(double x) { return x > 0 ? std::log(x) : -kInf; }
 
 }  // namespace
 
