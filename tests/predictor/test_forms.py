@@ -230,7 +230,7 @@ def test_layers():
         ({"values": [1.0]}, "Every leaf of a tree must have values; got a place after the last value"),
         ({"values": [1.0, 2.0, 3.0, math.inf]}, "The leaves of trees must have finite values; got NaN or infinity"),
         ({"base": [math.nan]}, "The leaves of trees must have finite values"),
-        ({"output_of": [0]}, r"Each tree must name the output that it adds to, or -1; got \[0\]"),
+        ({"output_of": [0]}, r"Each tree must name the output that it adds to, or -1 for all; got \[0\]"),
         ({"output_of": [0, 1]}, "Each tree must name the output that it adds to"),
         ({"output_of": [-1, -1], "base": [0.0, 0.0], "link": Link("argmax"), "classes": (0, 1)}, "a place after the last value"),
     ],
