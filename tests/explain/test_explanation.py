@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ import likely
 from likely.errors import ExplainerError, ProblemError
 from likely.explain import Verification
 from likely.explain.plausibility import variant_from_dict
-from likely.explain.text import told_apart
+from likely.explain.query import SharedSchemas
+from likely.explain.text import claim, told_apart
 from likely.problem import Bounds, Limits
 from tests.explain.examples import circuit_of, explainer_of, model_of, pipeline, rejected, schema_of, table_of
 
@@ -200,6 +202,74 @@ def test_json_that_is_none() -> None:
         likely.Explanation.from_dict({key: value for key, value in data.items() if key != "query"})
     with pytest.raises(ExplainerError, match=r"A status must be one of optimal, .*; got 'certain'"):
         likely.Explanation.from_dict({**data, "status": "certain"})
+
+
+def test_a_file_of_version_1_is_read() -> None:
+    """Written by the first release: other names of numbers, the question spread over query and limits."""
+    file = Path(__file__).parent / "explanation_v1.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    answer = likely.Explanation.from_dict(data)
+    assert answer.bounds == Bounds(data["bounds"]["found"], data["bounds"]["proven"])
+    assert answer.nodes == data["boxes"] > 0
+    assert answer.query.question == likely.Question(target="yes", k=2, plausibility=likely.Quantile(0.5))
+    assert likely.Immutable("housing") in answer.query.schema.constraints  # rules of the question were written there only
+    assert answer.query.values == tuple(data["query"]["values"])
+    assert answer.best.sentence == data["counterfactuals"][0]["sentence"]
+    assert [own.cost for own in answer.counterfactuals] == [old["cost"] for old in data["counterfactuals"]]
+    assert answer.to_dict()["version"] == 2
+    assert likely.Explanation.from_json(answer.to_json()) == answer
+
+
+def test_the_schema_of_many_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = [explanation.to_dict() for explanation in explainer_of().explain_many(rejected(3))]
+    data.append(explainer_of().explain(rejected().iloc[0], locked="age").to_dict())
+    read, built = SharedSchemas(), []
+    from_dict = likely.Schema.from_dict
+    monkeypatch.setattr(likely.Schema, "from_dict", lambda plain: built.append(plain) or from_dict(plain))
+    again = [likely.Explanation.from_dict(json.loads(json.dumps(plain)), read_schema=read) for plain in data]
+    assert len(built) == 2
+    assert [explanation.to_dict() for explanation in again] == data
+
+
+# -- what each claim says ----------------------------------------------------------------------------------------------
+
+
+def lines(**parts: Any) -> list[str]:
+    """The claim of an explanation in which something is otherwise."""
+    question = parts.pop("question", {})
+    answer = explainer_of().explain(rejected().iloc[0], k=2, plausibility=None)
+    return list(claim(replace(answer, query=answer.query.asking(**question), **parts)))
+
+
+def test_claims_of_answers() -> None:
+    bounds, one = Bounds(4.2, 4.1), {"k": 1}
+    same = "changes the same features as one of these, and perhaps more"
+    assert lines(bounds=bounds) == ["These are the 2 best answers.", f"Proved: every other answer costs at least 4.1, or {same}."]
+    rows = lines(bounds=bounds, question={"diversity": "values"})
+    assert rows == ["These are the 2 best answers.", "Proved: no other answer costs less than 4.1."]
+    weighted = lines(bounds=bounds, question={"diversity": "values", "weight": 0.1})
+    assert weighted[1] == "Proved: no other answer totals less than 4.1 (cost - 0.1 * log-likelihood)."
+    every = Bounds(4.2, math.inf)
+    assert lines(bounds=every) == ["These are the only 2 ways.", f"Proved: every other answer {same}."]
+    assert lines(bounds=every, question={"diversity": "values"}) == [
+        "These are the only 2 answers.",
+        "Proved: there is no other.",
+    ]
+    early = "Here are 2 answers; better ones may exist."
+    assert lines(bounds=bounds, status="feasible", question=one) == [early, "Proved: no other answer costs less than 4.1."]
+    assert lines(bounds=Bounds(4.2, -1e-9), status="feasible") == [early, "How much better is not known yet."]
+    assert lines(margin=0.01)[2].startswith("Only rows that the model decides clearly count, by a score of 0.01")
+    assert lines(interrupted=True)[-1] == "The search was interrupted."
+
+
+def test_claims_without_an_answer() -> None:
+    none: dict[str, Any] = {"counterfactuals": ()}
+    assert lines(status="infeasible", **none) == ["There is no answer.", "Proved: no row meets all that is asked."]
+    early = "No answer yet: the search stopped early."
+    unknown = lines(status="unknown", bounds=Bounds(math.inf, 2.5), **none)
+    assert unknown == [early, "Proved: an answer, if there is one, costs at least 2.5."]
+    assert lines(status="unknown", bounds=Bounds(math.inf, -math.inf), **none) == [early, "There may be one, or none."]
+    assert lines(status="disputed", **none)[0] == "No answer holds: the model itself rejects the rows that were found."
 
 
 # -- verify: every claim can fail --------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ def test_html_says_what_the_table_says(front: Front) -> None:
     for point in front.points:
         for text in (f"{point.best.cost:.4g}", f"{point.best.percentile:.0f}%", *point.best.changes):
             assert f"{text}" in page
-    assert "No answer was asked to be likelier." in page
-    assert str(front).endswith("No answer was asked to be likelier.")
+    assert "Likelier answers were not asked for." in page
+    assert str(front).endswith("Likelier answers were not asked for.")
     early = replace(front, beyond=replace(front.points[0], status="unknown", counterfactuals=()))
     assert "What lies beyond was not decided in time." in early._repr_html_()
     assert Front("changes", (), None)._repr_html_() == "<div><p>No answer can change fewer features.</p></div>"

@@ -18,7 +18,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import likely
-from likely.errors import CircuitError, ExplainerError, LikelyWarning, PredictorError, ProblemError, SchemaError
+from likely.errors import (
+    CircuitError,
+    ExplainerError,
+    LikelyWarning,
+    NotFittedError,
+    PredictorError,
+    ProblemError,
+    SchemaError,
+)
 from likely.problem import SCORE_MARGIN, Limits, Progress
 from tests.explain.examples import (
     circuit_of,
@@ -434,6 +442,55 @@ def test_clones_keep_the_model_and_forget_the_fit() -> None:
     with pytest.raises(ExplainerError, match=r"A parameter of Explainer must be one of model, schema, .*; got 'sed'"):
         again.set_params(sed=5)
     assert repr(again) == "Explainer(model=<Pipeline>, schema=<Schema>, circuit=<Circuit>, random_state=5)"
+
+
+def test_names_that_scikit_learn_expects() -> None:
+    X, _ = table_of()
+    assert explainer_of().feature_names_in_.tolist() == list(X.columns)
+    assert explainer_of().n_features_in_ == X.shape[1]
+    assert explainer_of().accuracy_ == pytest.approx(model_of().score(*table_of()))
+    new = likely.Explainer(model_of())
+    assert not hasattr(new, "n_features_in_")
+    with pytest.raises(NotFittedError, match=r"An Explainer must be fitted; got one that is not"):
+        _ = new.feature_names_in_
+    assert explainer_of().__sklearn_is_fitted__()
+    assert not new.__sklearn_is_fitted__()
+
+
+def test_parameters_that_fit_depends_on_ask_for_a_new_fit() -> None:
+    row, (X, y) = rejected().iloc[0], table_of()
+    explainer = likely.Explainer(model_of(), schema_of(), circuit_of(), progress=False).fit(X, y)
+    answer = explainer.explain(row)
+    assert explainer.set_params(n_jobs=1, progress=False, engine="search", solver=None).explain(row) == answer
+    other = pipeline(LogisticRegression(C=0.1)).fit(X, y)
+    changes = {
+        "model": other,
+        "schema": likely.Schema.infer(X),
+        "circuit": None,
+        "encoder": 3,
+        "classes": ["a"],
+        "random_state": 9,
+    }
+    for name, value in changes.items():
+        before = getattr(explainer, name)
+        message = f"An Explainer must be fitted with the parameters that it has; got one that was fitted with another {name}"
+        for use in (lambda: explainer.explain(row), lambda: explainer.schema_, lambda: explainer.save("nowhere")):
+            setattr(explainer, name, value)
+            with pytest.raises(NotFittedError, match=message):
+                use()
+        assert not explainer.__sklearn_is_fitted__()
+        assert explainer.set_params(**{name: before}).explain(row) == answer
+    assert explainer.set_params(model=other).fit(X, y).explain(row).evidence.model != answer.evidence.model
+    assert pickle.loads(pickle.dumps(explainer)).explain(row) == explainer.explain(row)
+
+
+def test_a_table_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = loans(60).drop(columns="granted"), loans(60)["granted"]
+    model = pipeline(LogisticRegression()).fit(X, y)
+    encode, calls = likely.Schema.encode, []
+    monkeypatch.setattr(likely.Schema, "encode", lambda self, table: calls.append(len(table)) or encode(self, table))
+    likely.Explainer(model, schema_of(), progress=False).fit(X, y)
+    assert calls == [60]
 
 
 def test_pickles() -> None:

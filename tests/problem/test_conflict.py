@@ -88,7 +88,7 @@ def test_a_threshold_says_what_can_be_reached() -> None:
     assert reason.constraint is None
     assert reason.reachable == most
     assert str(reason).startswith("an answer must be likely enough (a log-likelihood of at least -1.00): without this, there is ")
-    assert str(reason).endswith(f"; with all the other demands, {most:.2f} can be reached")
+    assert str(reason).endswith(f"; the likeliest row that meets all the other demands has {most:.2f}")
 
 
 def test_a_goal_beyond_every_row_needs_no_demand() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likely.circuit import Categories, Circuit, Leaf, Product, Sum
+from likely.circuit import Categories, Circuit, Leaf, Node, Product, Sum
 from likely.schema import Binary
 from likely.show import Edge, Layout, circuit_layout
 from tests import strategies
@@ -17,19 +18,19 @@ from tests.show.examples import simple
 
 
 def test_a_simple_circuit() -> None:
-    found = circuit_layout(simple())
-    assert found.depth.tolist() == [2, 2, 2, 1, 2, 2, 2, 1, 0]
-    assert found.across.tolist() == [0, 1, 2, 1, 3, 4, 5, 4, 2.5]
-    assert found.width == 6
-    assert found.edges[0] == Edge(3, 0, None)
-    assert found.edges[-1] == Edge(8, 7, 0.25)
+    layout = circuit_layout(simple())
+    assert layout.depth.tolist() == [2, 2, 2, 1, 2, 2, 2, 1, 0]
+    assert layout.across.tolist() == [0, 1, 2, 1, 3, 4, 5, 4, 2.5]
+    assert layout.width == 6
+    assert layout.edges[0] == Edge(3, 0, None)
+    assert layout.edges[-1] == Edge(8, 7, 0.25)
 
 
 def test_leaves_of_a_product_in_one_column() -> None:
-    found = circuit_layout(simple(), grouped=True)
-    assert found.across.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 0.5]
-    assert np.nan_to_num(found.column, nan=-1).tolist() == [-1, -1, -1, 0, -1, -1, -1, 1, -1]
-    assert found.width == 2
+    layout = circuit_layout(simple(), grouped=True)
+    assert layout.across.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 0.5]
+    assert np.nan_to_num(layout.column, nan=-1).tolist() == [-1, -1, -1, 0, -1, -1, -1, 1, -1]
+    assert layout.width == 2
 
 
 def test_heavier_children_stand_first() -> None:
@@ -43,39 +44,60 @@ def test_a_shared_leaf_is_in_the_columns_of_all_its_products() -> None:
     circuit = Circuit(
         (Binary("a"), Binary("b")), (*leaves, Product((0, 1)), Product((0, 2)), Product((0, 1)), Sum((3, 4, 5), (0.5, 0.3, 0.2)))
     )
-    found = circuit_layout(circuit, grouped=True)
-    assert found.column[3:6].tolist() == [0, 1, 2]
-    assert found.across.tolist() == [0, 0, 1, 0, 1, 2, 1]
+    layout = circuit_layout(circuit, grouped=True)
+    assert layout.column[3:6].tolist() == [0, 1, 2]
+    assert layout.across.tolist() == [0, 0, 1, 0, 1, 2, 1]
 
 
 def test_one_leaf() -> None:
-    found = circuit_layout(Circuit((Binary("a"),), (Categories(0, (0.5, 0.5)),)))
-    assert (found.across.tolist(), found.depth.tolist(), found.edges, found.width) == ([0], [0], (), 1)
+    layout = circuit_layout(Circuit((Binary("a"),), (Categories(0, (0.5, 0.5)),)))
+    assert (layout.across.tolist(), layout.depth.tolist(), layout.edges, layout.width) == ([0], [0], (), 1)
 
 
 @given(st.data(), st.booleans())
 def test_nodes_stand_apart_and_below_their_parents(data: st.DataObject, grouped: bool) -> None:
     circuit = data.draw(strategies.circuits(most=4, depth=5))
-    found = circuit_layout(circuit, grouped=grouped)
-    assert len(found.edges) == circuit.edges
-    assert found.depth[-1] == 0
-    assert ((found.across >= 0) & (found.across <= found.width - 1)).all()
+    layout = circuit_layout(circuit, grouped=grouped)
+    assert len(layout.edges) == circuit.edges
+    assert layout.depth[-1] == 0
+    assert ((layout.across >= 0) & (layout.across <= layout.width - 1)).all()
     parents = defaultdict(list)
-    for edge in found.edges:
+    for edge in layout.edges:
         parents[edge.child].append(edge.parent)
     for child, above in parents.items():
-        assert found.depth[child] == max(found.depth[parent] for parent in above) + 1
+        assert layout.depth[child] == max(layout.depth[parent] for parent in above) + 1
     drawn = [i for i, node in enumerate(circuit.nodes) if not (grouped and isinstance(node, Leaf))]
-    assert len({(found.across[i], found.depth[i]) for i in drawn}) == len(drawn)
-    columns = found.column[~np.isnan(found.column)]
+    assert len({(layout.across[i], layout.depth[i]) for i in drawn}) == len(drawn)
+    columns = layout.column[~np.isnan(layout.column)]
     assert len(set(columns)) == len(columns)
 
 
 @given(st.data(), st.booleans())
 def test_edges_of_a_tree_do_not_cross(data: st.DataObject, grouped: bool) -> None:
-    circuit = data.draw(strategies.circuits(most=4, depth=5))
-    if circuit.check().tree:
-        assert not crossings(circuit_layout(circuit, grouped=grouped))
+    circuit = as_tree(data.draw(strategies.circuits(most=4, depth=5)))
+    assert circuit.check().tree
+    assert not crossings(circuit_layout(circuit, grouped=grouped))
+
+
+def as_tree(circuit: Circuit) -> Circuit:
+    """The circuit with a copy of every node that has several parents for each of them."""
+    nodes: list[Node] = []
+
+    def copied(place: int) -> int:
+        node = circuit.nodes[place]
+        if isinstance(node, (Sum, Product)):
+            node = replace(node, children=tuple(copied(child) for child in node.children))
+        nodes.append(node)
+        return len(nodes) - 1
+
+    copied(len(circuit.nodes) - 1)
+    return replace(circuit, nodes=tuple(nodes))
+
+
+def test_crossings_are_seen() -> None:
+    edges = (Edge(0, 2, None), Edge(1, 3, None))
+    places = np.array([0.0, 1.0, 1.0, 0.0])
+    assert crossings(Layout(places, np.array([0, 0, 1, 1]), edges, 2, np.full(4, np.nan))) == [edges]
 
 
 def crossings(layout: Layout) -> list[tuple[Edge, Edge]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 
-import numpy as np
-
-from likely.circuit import Circuit, log_likelihood
+from likely.circuit import Circuit
 from likely.errors import CircuitError
 from likely.explain.explanation import Evidence
 from likely.explain.model import UserModel, fingerprint
@@ -18,7 +17,7 @@ from likely.explain.training import Training
 from likely.predictor import Form
 from likely.problem import Plausibility
 from likely.schema import Feature, Schema
-from likely.schema.values import Name, Numbers, Value
+from likely.schema.values import Numbers, Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +41,18 @@ class Fitted:
         versions = {**packages, "python": platform.python_version()}
         return Evidence(self.user_model.fingerprint, fingerprint(self.circuit.to_dict()), versions)
 
-    def log_likelihoods(self, query: Query, rows: Numbers, label: Value) -> Numbers:
-        """The log-likelihood of each row with a class, given what the query says."""
-        return log_likelihoods(self.circuit, query.given, query.factual, rows, label)
 
+def log_likelihood_of(circuit: Circuit, query: Query, row: Numbers, label: Value) -> float:
+    """log p of a row with a class, given what the query says.
 
-def log_likelihoods(circuit: Circuit, given: tuple[Name, ...], factual: Numbers, rows: Numbers, label: Value) -> Numbers:
-    """log p(row, class | what is given) of each row."""
-    target = np.nan if circuit.target is None else circuit.target.number(label)
-    whole = rows if circuit.target is None else np.column_stack([rows, np.full(len(rows), target)])
-    return log_likelihood(circuit, whole) - Plausibility(circuit, given=given).log_given(factual, target)
+    Args:
+        circuit: How likely rows are.
+        query: What likelihoods are given, and the factual that has it.
+        row: A complete row.
+        label: Its class.
+    """
+    target = math.nan if circuit.target is None else circuit.target.number(label)
+    return float(Plausibility(circuit, given=query.given).log_likelihoods(row[None], query.factual, target)[0])
 
 
 def refuse_misfit(circuit: Circuit, schema: Schema, form: Form) -> None:

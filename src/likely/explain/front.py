@@ -15,6 +15,7 @@ from likely.explain import html, text
 from likely.explain.explanation import Explanation
 from likely.explain.plausibility import Quantile, Threshold, Variant
 from likely.explain.query import Query, SharedSchemas
+from likely.problem.tolerances import SAME_COST
 from likely.schema import MaxChanges
 from likely.schema.values import Numbers, Value
 
@@ -23,8 +24,6 @@ VERSION = 1
 By: TypeAlias = Literal["likelihood", "changes"]
 #: The shares of the training rows at which a front looks.
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-#: Costs that differ less are the same.
-_SAME = 1e-6
 
 #: Answers a query; the rows may be answers.
 Answer: TypeAlias = Callable[[Query, Numbers | None], Explanation]
@@ -144,7 +143,7 @@ def _by_likelihood(
         point = answer(asked, _rows(points))
         if not point:
             return Front("likelihood", tuple(points), point)
-        if points and point.best.cost <= points[-1].best.cost + _SAME:
+        if points and point.best.cost <= points[-1].best.cost + SAME_COST:
             points.pop()  # as cheap and likelier
         points.append(point)
     return Front("likelihood", tuple(points), None)
@@ -166,7 +165,7 @@ def _by_changes(query: Query, answer: Answer) -> Front:
         point = answer(replace(query, schema=query.schema.with_constraints(MaxChanges(most))), None)
         if not point:
             return Front("changes", tuple(points), point)
-        if point.best.cost <= points[0].best.cost + _SAME:
+        if point.best.cost <= points[0].best.cost + SAME_COST:
             points.pop(0)  # as cheap with fewer changes
         points.insert(0, point)
     return Front("changes", tuple(points), None)

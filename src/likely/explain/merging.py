@@ -10,12 +10,10 @@ from typing import Protocol
 from likely.explain.plain import same_values
 from likely.explain.query import Query
 from likely.problem import Bounds, Limits, Result, Solution, Statistics, Status
+from likely.problem.tolerances import TIE
 from likely.schema import Constraint, Forbid
 from likely.schema.conditions import changes
 from likely.schema.values import Name
-
-#: Answers whose objectives differ by less are as good as each other; of these the one that changes less is kept.
-TIE = 2e-6
 
 
 class Search(Protocol):
@@ -53,6 +51,7 @@ def in_turn(search: Search, query: Query) -> Result:
             break
         best = result.solutions[0]
         names = _changed(best, query)
+        # of answers that are as good as each other, the one that changes less is kept
         pool = [other for other in pool if other.objective < best.objective - TIE or not names <= _changed(other, query)]
         pool.append(best)
         if result.status != "optimal" or not names:

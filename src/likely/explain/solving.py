@@ -15,21 +15,17 @@ from likely.explain.counterfactual import Counterfactual
 from likely.explain.dtype_rounding import rounded_rows
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation, Status
-from likely.explain.fitted import Fitted
+from likely.explain.fitted import Fitted, log_likelihood_of
 from likely.explain.merging import in_turn, merged, unsearched
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.query import Query
-from likely.explain.training import slack
 from likely.problem import Bounds, Goal, Limits, Plausibility, Problem, Progress, Result, Solution, not_class, to_class
+from likely.problem.tolerances import MARGIN_ROUNDING, SINGLES_ROUNDING, rounding
 from likely.schema import Constraint, Immutable
 from likely.schema.values import Numbers, Value
 
 #: How often the score margin is raised, tenfold each time, while the model's own predict rejects an answer.
 RAISES = 3
-#: Which share of the margin an answer may miss, because sums of scores round: the model itself has the last word.
-ROUNDING = 1e-6
-#: By how much an objective may differ, relative to its size, because a column of singles rounds.
-COARSE = 1e-6
 
 Callback = Callable[[Progress], bool]
 
@@ -42,7 +38,7 @@ def thresholds_of(fitted: Fitted, query: Query) -> dict[Value, float]:
     classes = fitted.form.classes
     wanted = [label for label in classes if label != query.label] if query.target is None else [query.target]
     thresholds = {label: _threshold(fitted, query, label) for label in wanted}
-    return {label: threshold - slack(threshold) for label, threshold in thresholds.items()}
+    return {label: threshold - rounding(threshold) for label, threshold in thresholds.items()}
 
 
 def _threshold(fitted: Fitted, query: Query, label: Value) -> float:
@@ -55,7 +51,7 @@ def _threshold(fitted: Fitted, query: Query, label: Value) -> float:
     if isinstance(variant, AtLeastFactual):
         if query.label is None:
             raise ProblemError("A row to be as likely as", "be complete", "an unknown value", "fill it in, or use Quantile(0.5)")
-        factual = float(fitted.log_likelihoods(query, query.factual[None], query.label)[0])
+        factual = log_likelihood_of(fitted.circuit, query, query.factual, query.label)
         return min(factual, fitted.training.quantile(variant.most, variant.given, number))
     return fitted.training.quantile(variant.q, variant.given, number)
 
@@ -229,7 +225,7 @@ def _claim(draft: Draft, answers: Sequence[Counterfactual], *, disputed: bool) -
 
 def allowed_gap(limits: Limits, upper: float) -> float:
     """How far the bounds of an optimal answer may be apart: as was asked for, and what a column of singles rounds."""
-    return max(limits.absolute_gap, limits.relative_gap * abs(upper)) + COARSE * (1 + abs(upper))
+    return max(limits.absolute_gap, limits.relative_gap * abs(upper)) + rounding(upper, SINGLES_ROUNDING)
 
 
 def _finite(thresholds: dict[Value, float]) -> tuple[tuple[Value, float], ...]:
@@ -247,36 +243,23 @@ def _acceptable_rows(
     for solution in result.solutions:
         assert solution.class_index is not None
         label = fitted.form.classes[solution.class_index]
-        goal = to_class(fitted.form, label, margin=margin * (1 - ROUNDING))
-        row = _acceptable(fitted, query, solution, goal, thresholds[label])
+        goal = to_class(fitted.form, label, margin=margin * (1 - MARGIN_ROUNDING))
+        problem = _problem(fitted, query, goal, thresholds[label] - rounding(thresholds[label]))
+        row = _acceptable(problem, solution)
         if row is not None:
             rows.append((row, label))
     return tuple(rows)
 
 
-def _acceptable(fitted: Fitted, query: Query, solution: Solution, goal: Goal, threshold: float) -> Numbers | None:
-    """The cheapest row that stands for a solution in the user's dtypes, reaches the goal and keeps rules and threshold."""
-    schema, label = query.schema, goal.alternatives[0].class_index
-    assert label is not None
-    rows = rounded_rows(schema, solution.row)
-    fits = np.all(
-        [feature.fits(rows[:, j]) | (rows[:, j] == query.factual[j]) for j, feature in enumerate(schema.features)], axis=0
-    )
-    holds = fits & schema.keeps(query.factual, rows) & goal.met(fitted.form.score(rows))
-    logs = fitted.log_likelihoods(query, rows, fitted.form.classes[label])
-    if threshold > -math.inf:
-        holds &= logs >= threshold - slack(threshold)
-    if not holds.any():
-        return None
-    weight = query.total_weight
-    objective = schema.prices(query.factual, rows) - (weight * logs if weight else 0.0)
-    row: Numbers = rows[int(np.argmin(np.where(holds, objective, np.inf)))]
-    return row
+def _acceptable(problem: Problem, solution: Solution) -> Numbers | None:
+    """The best row that stands for a solution in the user's dtypes and answers the problem; None if there is none."""
+    answers = [answer for answer in problem.solutions(rounded_rows(problem.schema, solution.row)) if answer is not None]
+    return min(answers, key=lambda answer: answer.objective).row if answers else None
 
 
 def counterfactual(fitted: Fitted, query: Query, row: Numbers, label: Value) -> Counterfactual:
     """A row as an answer, measured anew."""
-    log = float(fitted.log_likelihoods(query, row[None], label)[0])
+    log = log_likelihood_of(fitted.circuit, query, row, label)
     number = fitted.form.classes.index(label)
     cost = float(query.schema.prices(query.factual, row[None])[0])
     weight = query.total_weight

@@ -309,7 +309,7 @@ def front_ending(front: Front) -> str:
     """
     beyond = front.beyond
     if beyond is None:
-        return "No answer can change fewer features." if front.by == "changes" else "No answer was asked to be likelier."
+        return "No answer can change fewer features." if front.by == "changes" else "Likelier answers were not asked for."
     if beyond.status != "infeasible":
         return "What lies beyond was not decided in time."
     if front.by == "changes":
@@ -322,4 +322,5 @@ def front_ending(front: Front) -> str:
 
 def front_table(front: Front) -> str:
     """A line per point of a front, and how it ends, for a terminal."""
-    return "\n".join([*ruled(aligned([FRONT_HEADS, *front_cells(front)])), front_ending(front)])
+    lines = aligned([FRONT_HEADS, *front_cells(front)], right=(0, 1, 3))
+    return "\n".join([*ruled(lines, 0), front_ending(front)])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from likely.circuit import Circuit, log_likelihood
 from likely.errors import ProblemError
 from likely.explain.plausibility import GIVEN
+from likely.problem.tolerances import rounding
 from likely.schema import Immutable, Schema
 from likely.schema.values import Name, Numbers
 
@@ -19,11 +20,6 @@ from likely.schema.values import Name, Numbers
 STARTS = 200
 #: The index of a row's class where the model does not know that class.
 UNKNOWN_CLASS = -1
-
-
-def slack(log: float) -> float:
-    """By how much a log-likelihood that is computed twice may differ: equal rows must count as equally likely."""
-    return 1e-9 * (1 + abs(log)) if abs(log) < np.inf else 0.0
 
 
 def given_names(given: Sequence[str], schema: Schema, circuit: Circuit) -> tuple[Name, ...]:
@@ -72,7 +68,10 @@ class Training:
     def percentile(self, log: float, given: tuple[str, ...], number: int | None) -> float | None:
         """How many percent of these rows are no likelier; None if there are no such rows."""
         logs = self.logs_of(given, number)
-        return 100.0 * float(np.searchsorted(logs, log + slack(log), side="right")) / len(logs) if len(logs) else None
+        if not len(logs):
+            return None
+        at_most = log + rounding(log)  # equal rows count as equally likely
+        return 100.0 * float(np.searchsorted(logs, at_most, side="right")) / len(logs)
 
     def to_arrays(self) -> dict[str, Numbers]:
         """Everything as named arrays, for a file."""

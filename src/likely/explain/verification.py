@@ -12,14 +12,11 @@ from likely.circuit import Circuit
 from likely.errors import LikelyError
 from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
-from likely.explain.fitted import log_likelihoods
+from likely.explain.fitted import log_likelihood_of
 from likely.explain.model import UserModel, fingerprint, user_model
 from likely.explain.solving import allowed_gap
-from likely.explain.training import slack
+from likely.problem.tolerances import PROBABILITY_ROUNDING, close, rounding
 from likely.schema.values import Value, show_value
-
-#: By how much what the model says may differ from what was kept: models of singles round.
-_PROBABILITY = 1e-4
 
 
 @dataclass(frozen=True)
@@ -164,10 +161,10 @@ def _bounds(explanation: Explanation) -> Iterator[Check]:
     objectives = [answer.objective for answer in explanation.counterfactuals]
     bounds, limits = explanation.bounds, explanation.query.limits
     yield Check("the best answer comes first", objectives == sorted(objectives))
-    yield Check("the upper bound is the last answer's objective", _close(objectives[-1], bounds.upper))
+    yield Check("the upper bound is the last answer's objective", close(objectives[-1], bounds.upper))
     if explanation.status == "optimal":
-        close = bounds.gap <= allowed_gap(limits, bounds.upper)
-        yield Check("the bounds are as close as was asked for", close, f"gap {bounds.gap:.3g}")
+        near = bounds.gap <= allowed_gap(limits, bounds.upper)
+        yield Check("the bounds are as close as was asked for", near, f"gap {bounds.gap:.3g}")
 
 
 # -- one answer --------------------------------------------------------------------------------------------------------
@@ -187,9 +184,9 @@ def _row(answer: Counterfactual) -> Iterator[Check]:
     broken = query.schema.violations(list(query.values), list(answer.values))
     yield Check("every rule is kept", not broken, "; ".join(map(str, broken)))
     cost = query.schema.cost(list(query.values), list(answer.values))
-    yield Check("the cost is the schema's", _close(cost, answer.cost), f"{cost:.6g}")
+    yield Check("the cost is the schema's", close(cost, answer.cost), f"{cost:.6g}")
     objective = answer.cost - (query.total_weight * (answer.log_likelihood or 0.0) if query.total_weight else 0.0)
-    yield Check("the objective is cost - weight * log-likelihood", _close(objective, answer.objective))
+    yield Check("the objective is cost - weight * log-likelihood", close(objective, answer.objective))
 
 
 def _class(answer: Counterfactual, label: Value, share: float | None) -> Iterator[Check]:
@@ -199,25 +196,20 @@ def _class(answer: Counterfactual, label: Value, share: float | None) -> Iterato
     reached = answer.label != query.label if query.target is None else answer.label == query.target
     yield Check("that is what was asked for", reached)
     if answer.probability_after is not None:
-        holds = None if share is None else abs(share - answer.probability_after) <= _PROBABILITY
+        holds = None if share is None else abs(share - answer.probability_after) <= PROBABILITY_ROUNDING
         yield Check("its probability is the model's", holds, "the model gives none" if share is None else f"{share:.4g}")
 
 
 def _likelihood(explanation: Explanation, answer: Counterfactual, circuit: Circuit | None) -> Iterator[Check]:
     """By the circuit."""
-    query = answer.query
     threshold = dict(explanation.thresholds).get(answer.label)
     if circuit is None:
         yield Check("it is as likely as claimed", None, "give the circuit")
         return
-    log = float(log_likelihoods(circuit, query.given, query.factual, answer.numbers[None], answer.label)[0])
+    log = log_likelihood_of(circuit, answer.query, answer.numbers, answer.label)
     yield Check(
-        "it is as likely as claimed", answer.log_likelihood is not None and _close(log, answer.log_likelihood), f"{log:.6g}"
+        "it is as likely as claimed", answer.log_likelihood is not None and close(log, answer.log_likelihood), f"{log:.6g}"
     )
     if threshold is not None:
-        enough = log >= threshold - slack(threshold)
+        enough = log >= threshold - rounding(threshold)
         yield Check("it is as likely as was asked for", enough, f"{log:.6g} >= {threshold:.6g}")
-
-
-def _close(one: float, other: float) -> bool:
-    return one == other or abs(one - other) <= 1e-9 * (1 + max(abs(one), abs(other)))

@@ -42,7 +42,7 @@ class Reason:
     def __str__(self) -> str:
         if self.without is None:
             return f"{self.demand}: giving this up alone does not help"
-        best = "" if self.reachable is None else f"; with all the other demands, {self.reachable:.2f} can be reached"
+        best = "" if self.reachable is None else f"; the likeliest row that meets all the other demands has {self.reachable:.2f}"
         return f"{self.demand}: without this, there is an answer at cost {self.without:.4g}{best}"
 
 
