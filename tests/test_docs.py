@@ -105,3 +105,11 @@ def test_every_name_of_the_package_is_one_of_a_room() -> None:
     rooms = {name for room in ROOMS for name in getattr(import_module(f"likely.{room}"), "__all__", ())}
     errors = {name for name in likely.__all__ if hasattr(likely.errors, name)}
     assert set(likely.__all__) - set(ROOMS) <= rooms | errors
+
+
+def test_every_file_that_the_layout_names_is_there() -> None:
+    """A path in `code` is one of the package, of the core or of the repository."""
+    named = set(re.findall(r"`((?:[\w.]+/)+\w+\.(?:py|cpp|hpp))", (DOCS / "layout.md").read_text(encoding="utf-8")))
+    assert len(named) > 20
+    homes = (ROOT / "src" / "likely", ROOT / "src" / "core", ROOT)
+    assert [name for name in sorted(named) if not any((home / name).is_file() for home in homes)] == []
