@@ -10,5 +10,5 @@ from likely.problem import Bounds, Result
 
 
 def solve(*problem: Any, **options: Any) -> Result:
-    found = search.solve(*problem, **options)
-    return replace(found, bounds=Bounds(found.bounds.upper, found.bounds.lower + 1))
+    result = search.solve(*problem, **options)
+    return replace(result, bounds=Bounds(result.bounds.upper, result.bounds.lower + 1))

@@ -98,13 +98,15 @@ def test_audit_counts(answers: Path, files: Path, capsys: pytest.CaptureFixture[
     assert main(["audit", str(answers), "--by", "housing", "--json"]) == 0
     said = said_json(capsys)
     assert said["rows"] == said["answered"] == said["certified"] == said["answers"] == said["keeping"] == len(explanations)
-    assert said["cost"]["median"] == pytest.approx(np.median([own.best.cost for own in explanations]))
+    assert said["cost"]["median"] == pytest.approx(np.median([explanation.best.cost for explanation in explanations]))
     for use in said["features"]:
-        moves = [own.best.changes[use["feature"]] for own in explanations if use["feature"] in own.best.changes]
+        moves = [
+            explanation.best.changes[use["feature"]] for explanation in explanations if use["feature"] in explanation.best.changes
+        ]
         assert use["count"] == len(moves)
         if use["feature"] in ("age", "income", "debt", "months"):
             assert (use["up"], use["down"]) == (sum(a < b for a, b in moves), sum(a > b for a, b in moves))
-    assert sum(own["rows"] for own in said["groups"].values()) == len(explanations)
+    assert sum(group["rows"] for group in said["groups"].values()) == len(explanations)
     assert set(said["groups"]) <= set(examples.HOUSING)
     assert main(["audit", str(answers), "--by", "income"]) == 0
     assert "every rule kept" in capsys.readouterr().out
@@ -115,9 +117,9 @@ def test_audit_counts(answers: Path, files: Path, capsys: pytest.CaptureFixture[
 def test_audit_finds_a_broken_rule(answers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head, line, *_ = answers.read_text().splitlines()
     data = json.loads(line)
-    own = data["explanation"]["counterfactuals"][0]
+    answer = data["explanation"]["counterfactuals"][0]
     place = examples.schema_of().index("telephone")
-    own["values"][place] = not own["values"][place]
+    answer["values"][place] = not answer["values"][place]
     (tmp_path / "forged.jsonl").write_text(f"{head}\n{json.dumps(data)}\n")
     assert main(["audit", str(tmp_path / "forged.jsonl")]) == Code.FAILED
     assert "0 of 1 answers" in capsys.readouterr().out

@@ -36,9 +36,9 @@ def test_numbers_are_those_of_explain(asked: list[str], files: Path, capsys: pyt
     for line, variant in zip(said["measurements"], (likely.Quantile(0.3), likely.Weight(0.1)), strict=True):
         answers = explainer.explain_many(X.iloc[spread_rows(7, len(X))], plausibility=variant)
         assert (line["rows"], line["answered"], line["certified"]) == (7, 7, 7)
-        assert line["cost"] == pytest.approx(np.mean([own.best.cost for own in answers]))
-        assert line["changes"] == np.mean([own.best.number_of_changes for own in answers])
-        assert line["percentile"] == pytest.approx(np.mean([own.best.percentile for own in answers]))
+        assert line["cost"] == pytest.approx(np.mean([answer.best.cost for answer in answers]))
+        assert line["changes"] == np.mean([answer.best.number_of_changes for answer in answers])
+        assert line["percentile"] == pytest.approx(np.mean([answer.best.percentile for answer in answers]))
         assert (line["refuted"], line["times_as_long"]) == (0, None)
         assert line["nearest_over_ours"] >= 1
     assert [line["plausibility"] for line in said["measurements"]] == ["0.3", "optimize"]
@@ -101,11 +101,13 @@ def test_a_proof_that_does_not_hold_is_seen(
     assert "4 answers are worse than another that is known: a proof does not hold." in said
     assert "time / search" in said
     assert main([*words, "--engine", "search", "--json"]) == Code.FAILED
-    found = said_json(capsys)["measurements"]
-    assert [line["engine"] for line in found] == ["search", "boasting"]
-    assert [line["refuted"] for line in found] == [0, 4]
-    assert found[0]["times_as_long"] is None
-    assert found[1]["times_as_long"] == pytest.approx(found[1]["median_seconds"] / found[0]["median_seconds"])
+    measurements = said_json(capsys)["measurements"]
+    assert [line["engine"] for line in measurements] == ["search", "boasting"]
+    assert [line["refuted"] for line in measurements] == [0, 4]
+    assert measurements[0]["times_as_long"] is None
+    assert measurements[1]["times_as_long"] == pytest.approx(
+        measurements[1]["median_seconds"] / measurements[0]["median_seconds"]
+    )
 
 
 @pytest.mark.parametrize("finished", [0, 5])

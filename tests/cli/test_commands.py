@@ -95,13 +95,13 @@ def test_explain_says_what_python_says(asked: list[str], capsys: pytest.CaptureF
         "0.1",
     ]
     assert main(["explain", *asked, "--row", str(row), "--json", *options]) == 0
-    found = said_json(capsys)
-    assert found.pop("why_not") is None
+    printed = said_json(capsys)
+    assert printed.pop("why_not") is None
     wanted = explainer.explain(
         examples.table_of()[0].iloc[row], target="yes", plausibility=likely.Quantile(0.3, of="all"), weight=0.1,
         constraints=[likely.MaxChanges(2)], locked=["debt"],
     )  # fmt: skip
-    assert likely.Explanation.from_dict(found) == wanted
+    assert likely.Explanation.from_dict(printed) == wanted
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_explain_says_what_python_says(asked: list[str], capsys: pytest.CaptureF
 )
 def test_plausibility_by_name(asked: list[str], word: str, variant: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *asked, "--row", str(refused_row()), "--plausibility", word, "--json"]) == 0
-    found = said_json(capsys)
-    found.pop("why_not")
-    assert likely.Explanation.from_dict(found).query.plausibility == variant
+    printed = said_json(capsys)
+    printed.pop("why_not")
+    assert likely.Explanation.from_dict(printed).query.plausibility == variant
 
 
 def test_a_row_in_a_file_and_on_the_input(
@@ -301,8 +301,8 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert "likely-demo.html" in said
     assert "the model would decide" in (tmp_path / "likely-demo.html").read_text()
     assert main(["explain", "demo/explainer", "--model", "demo/model.joblib", "--json", "demo/row.json", "--lock", "amount"]) == 0
-    found = said_json(capsys)
-    assert all("amount" not in own["changes"] for own in found["counterfactuals"])
+    printed = said_json(capsys)
+    assert all("amount" not in answer["changes"] for answer in printed["counterfactuals"])
     assert pd.read_csv("demo/train.csv").shape == (800, 21)
 
 

@@ -49,11 +49,11 @@ def test_every_answer_holds_and_comes_back(i: int, variant: Any, k: int, locked:
     assert (frame.dtypes == rejected().dtypes).all()
     assert not len(frame) or (model_of().predict(frame) == "yes").all()
     assert len(frame.drop_duplicates()) == len(frame)
-    for own in answer.counterfactuals:
-        assert not locked & set(own.changes)
-        assert set(own.changes) == {name for name in row.index if own.row[name] != row[name]}
-        assert own.changes == {name: (row[name], own.row[name]) for name in own.changes}
-        assert own.cost == pytest.approx(schema_of().cost(row, own.row))
+    for counterfactual in answer.counterfactuals:
+        assert not locked & set(counterfactual.changes)
+        assert set(counterfactual.changes) == {name for name in row.index if counterfactual.row[name] != row[name]}
+        assert counterfactual.changes == {name: (row[name], counterfactual.row[name]) for name in counterfactual.changes}
+        assert counterfactual.cost == pytest.approx(schema_of().cost(row, counterfactual.row))
     again = likely.Explanation.from_json(answer.to_json())
     assert again == answer
     assert (again.nodes, again.seconds) == (answer.nodes, answer.seconds)
@@ -127,9 +127,11 @@ def test_a_circuit_without_classes() -> None:
 
 
 def test_the_sentence() -> None:
-    row = {"age": 30, "income": 1500.0, "debt": 900.0, "months": 48, "housing": "rent", "telephone": False}
+    row = {"age": 30, "income": 1500.0, "debt": 900.0, "months": 24, "housing": "rent", "telephone": False}
     answer = explainer_of().explain(row, plausibility=None, locked=["age", "income", "months", "housing"])
-    assert list(answer.best.changes) == ["debt"] if answer else answer.status == "infeasible"
+    new = answer.best.changes["debt"][1]
+    assert str(answer.best) == f"If debt were {new} instead of 900, the model would decide 'yes' instead of 'no'."
+    row["months"] = 48
     answer = explainer_of().explain(row, plausibility=None, locked=["age", "income", "debt"])
     assert answer.best.sentence.startswith("If months were ")
     assert answer.best.sentence.endswith("the model would decide 'yes' instead of 'no'.")
@@ -146,10 +148,13 @@ def test_the_table() -> None:
     assert lines[2] == f"Proved: every other answer costs at least {bound}, or {same}."
     assert lines[4].split() == ["now", "answer", "1", "answer", "2"]
     assert lines[-1] == answer.best.sentence
-    shown = {line.split()[0] for line in lines[6 : 6 + len({name for own in answer.counterfactuals for name in own.changes})]}
-    assert shown == {name for own in answer.counterfactuals for name in own.changes}
+    shown = {
+        line.split()[0]
+        for line in lines[6 : 6 + len({name for counterfactual in answer.counterfactuals for name in counterfactual.changes})]
+    }
+    assert shown == {name for counterfactual in answer.counterfactuals for name in counterfactual.changes}
     assert len(answer.measures()) == 2
-    assert answer.measures()["cost"].tolist() == [own.cost for own in answer.counterfactuals]
+    assert answer.measures()["cost"].tolist() == [counterfactual.cost for counterfactual in answer.counterfactuals]
 
 
 def test_the_claim_is_what_was_proved() -> None:
@@ -215,7 +220,7 @@ def test_a_file_of_version_1_is_read() -> None:
     assert likely.Immutable("housing") in answer.query.schema.constraints  # rules of the question were written there only
     assert answer.query.values == tuple(data["query"]["values"])
     assert answer.best.sentence == data["counterfactuals"][0]["sentence"]
-    assert [own.cost for own in answer.counterfactuals] == [old["cost"] for old in data["counterfactuals"]]
+    assert [counterfactual.cost for counterfactual in answer.counterfactuals] == [old["cost"] for old in data["counterfactuals"]]
     assert answer.to_dict()["version"] == 2
     assert likely.Explanation.from_json(answer.to_json()) == answer
 
@@ -281,11 +286,11 @@ def changed(explanation: likely.Explanation, **parts: Any) -> likely.Explanation
 
 
 def failing(explanation: likely.Explanation, model: Any = None, **settings: Any) -> set[str]:
-    found: Verification = likely.verify(explanation, model or model_of(), circuit_of(), **settings)
-    assert bool(found) == found.ok == (not found.failed)
-    assert ("FAILS" in str(found)) == (not found.ok)
-    assert found.to_dict()["ok"] == found.ok
-    return {check.claim for check in found.failed}
+    verification: Verification = likely.verify(explanation, model or model_of(), circuit_of(), **settings)
+    assert bool(verification) == verification.ok == (not verification.failed)
+    assert ("FAILS" in str(verification)) == (not verification.ok)
+    assert verification.to_dict()["ok"] == verification.ok
+    return {check.claim for check in verification.failed}
 
 
 def test_tampering_is_found() -> None:
@@ -322,10 +327,10 @@ def test_another_model_is_found() -> None:
 
 def test_what_is_not_checked_is_said() -> None:
     answer = explainer_of().explain(rejected().iloc[0])
-    found = likely.verify(answer, model_of())
-    assert found.ok
-    assert {check.claim for check in found.checks if check.holds is None} == {
+    verification = likely.verify(answer, model_of())
+    assert verification.ok
+    assert {check.claim for check in verification.checks if check.holds is None} == {
         "nothing better exists",
         "it is as likely as claimed",
     }
-    assert "not checked: nothing better exists (that is the engine's proof)" in str(found)
+    assert "not checked: nothing better exists (that is the engine's proof)" in str(verification)

@@ -70,7 +70,7 @@ def test_limits_only_say_when_to_stop() -> None:
     free = explainer_of().explain(row, k=3)
     limited = explainer_of().explain(row, k=3, limits=Limits(seconds=50))
     assert limited.counterfactuals != ()
-    assert [own.values for own in limited.counterfactuals] == [own.values for own in free.counterfactuals]
+    assert [answer.values for answer in limited.counterfactuals] == [answer.values for answer in free.counterfactuals]
     assert likely.Question(limits=None) == likely.Question()  # type: ignore[arg-type]
     assert likely.Question(k=4, limits=Limits(solutions=4, other_features=True)) == likely.Question(k=4)
 

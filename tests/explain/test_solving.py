@@ -26,17 +26,17 @@ from tests.explain.examples import explainer_of, rejected, table_of
 
 
 class Stubborn:
-    """A model whose form says yes where x > 5, and that says so itself only from `own` on, and only if z is 1."""
+    """A model whose form says yes where x > 5, and that says so itself only from `border` on, and only if z is 1."""
 
     classes_ = ("no", "yes")
 
-    def __init__(self, own: float) -> None:
-        self.own = own
+    def __init__(self, border: float) -> None:
+        self.border = border
 
     def predict(self, X: pd.DataFrame) -> np.ndarray[Any, Any]:
-        if not np.isfinite(self.own):
+        if not np.isfinite(self.border):
             raise RuntimeError("out of order.")
-        said = X["x"] > self.own
+        said = X["x"] > self.border
         return np.where(said & (X["z"] == 1) if "z" in X else said, "yes", "no")
 
 
@@ -55,9 +55,9 @@ def _reader() -> Iterator[None]:
     del registry._readers[("tests", "Stubborn")]
 
 
-def stubborn(own: float, table: pd.DataFrame | None = None) -> likely.Explainer:
+def stubborn(border: float, table: pd.DataFrame | None = None) -> likely.Explainer:
     X = pd.DataFrame({"x": np.linspace(0, 10, 41)}) if table is None else table
-    return likely.Explainer(Stubborn(own), progress=False).fit(X, np.where(X["x"] > 5, "yes", "no"))
+    return likely.Explainer(Stubborn(border), progress=False).fit(X, np.where(X["x"] > 5, "yes", "no"))
 
 
 def test_the_margin_is_raised_until_the_model_agrees() -> None:
@@ -84,14 +84,14 @@ def test_answers_that_the_model_accepts_are_kept() -> None:
     table = pd.DataFrame({"x": [*range(11), *range(11)], "z": [0] * 11 + [1] * 11})
     answer = stubborn(5, table).explain({"x": 1, "z": 0}, k=8, plausibility=None, diversity="values")
     assert answer.status == "feasible"
-    assert [own.row.to_dict() for own in answer.counterfactuals] == [{"x": x, "z": 1} for x in (6, 7, 8)]
+    assert [counterfactual.row.to_dict() for counterfactual in answer.counterfactuals] == [{"x": x, "z": 1} for x in (6, 7, 8)]
     assert answer.bounds.upper == answer.counterfactuals[-1].objective
     assert answer.bounds.lower <= answer.query.schema.cost({"x": 1, "z": 0}, {"x": 6, "z": 0}) < answer.best.cost
 
 
 def test_an_error_of_the_model_is_told() -> None:
     explainer = stubborn(5.0)
-    explainer.model.own = math.nan
+    explainer.model.border = math.nan
     with pytest.raises(
         PredictorError, match=r"A Stubborn must predict rows of the schema; got RuntimeError: out of order. Hint:"
     ):
@@ -102,27 +102,27 @@ def test_an_error_of_the_model_is_told() -> None:
 
 
 def result(status: Status, objectives: list[float], proven: float) -> Result:
-    rows = tuple(Solution(np.array([own, 0.0]), own, own, 0.0) for own in objectives)
+    rows = tuple(Solution(np.array([objective, 0.0]), objective, objective, 0.0) for objective in objectives)
     return Result(status, rows, Bounds(objectives[-1] if objectives else math.inf, proven), Statistics(nodes=3))
 
 
 def test_the_best_of_several_results() -> None:
     parts = [result("optimal", [2.0, 5.0], 5.0), result("optimal", [1.0, 4.0], 4.0), result("infeasible", [], math.inf)]
-    found = merged(parts, Limits(solutions=2))
-    assert [own.objective for own in found.solutions] == [1.0, 2.0]
-    assert found.status == "optimal"
-    assert found.bounds == Bounds(2.0, 4.0)
-    assert found.statistics.nodes == 9
+    both = merged(parts, Limits(solutions=2))
+    assert [solution.objective for solution in both.solutions] == [1.0, 2.0]
+    assert both.status == "optimal"
+    assert both.bounds == Bounds(2.0, 4.0)
+    assert both.statistics.nodes == 9
     assert merged(parts[:1], Limits(solutions=2)) is parts[0]
 
 
 def test_what_is_left_out_bounds_what_is_proved() -> None:
     parts = [result("optimal", [2.0, 3.0], math.inf), result("feasible", [1.0], 0.5)]
-    found = merged(parts, Limits(solutions=2))
-    assert found.status == "feasible"
-    assert found.bounds == Bounds(2.0, 0.5)
+    both = merged(parts, Limits(solutions=2))
+    assert both.status == "feasible"
+    assert both.bounds == Bounds(2.0, 0.5)
     within = merged(parts, Limits(solutions=3, pool_gap=1.0))
-    assert [own.objective for own in within.solutions] == [1.0, 2.0]
+    assert [solution.objective for solution in within.solutions] == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_what_is_left_out_bounds_what_is_proved() -> None:
     ],
 )
 def test_the_claim_of_both(one: Status, other: Status, both: Status) -> None:
-    parts = [result(own, [] if own in ("unknown", "infeasible") else [1.0], 0.0) for own in (one, other)]
+    parts = [result(status, [] if status in ("unknown", "infeasible") else [1.0], 0.0) for status in (one, other)]
     assert merged(parts, Limits()).status == both
 
 
@@ -179,12 +179,12 @@ def test_ctrl_c_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "drafted", slow)
     rows = rejected(8)
     with pytest.warns(LikelyWarning, match=r"Explaining was interrupted: \d of 8 rows are finished"):
-        found = clone(explainer_of()).set_params(n_jobs=1).fit(*table_of()).explain_many(rows)
-    assert len(found) == 8
-    assert [own.status for own in found[:3]] == ["optimal"] * 3
-    assert found[-1].status == "unknown"
-    assert found[-1].interrupted
-    assert found[:3] == explainer_of().explain_many(rows.head(3))
+        explanations = clone(explainer_of()).set_params(n_jobs=1).fit(*table_of()).explain_many(rows)
+    assert len(explanations) == 8
+    assert [explanation.status for explanation in explanations[:3]] == ["optimal"] * 3
+    assert explanations[-1].status == "unknown"
+    assert explanations[-1].interrupted
+    assert explanations[:3] == explainer_of().explain_many(rows.head(3))
 
 
 def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

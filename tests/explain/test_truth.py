@@ -51,13 +51,13 @@ def answers(
     labels, shares = explainer.model.predict(codes.to_numpy()), np.sort(explainer.model.predict_proba(codes.to_numpy()), axis=1)
     clear = shares[:, -1] - shares[:, -2] >= 1e-4  # by the margin of score that is asked for
     logs = log_of(explainer, given, rows, labels)
-    found = []
+    every = []
     for i, label in enumerate(labels):
         if label in least and clear[i] and logs[i] >= least[label] - 1e-8 and not schema.violations(row, rows.iloc[i]):
             cost = schema.cost(row, rows.iloc[i])
             changed = tuple(name for name in rows.columns if rows[name][i] != row[name])
-            found.append({"label": label, "cost": cost, "log": logs[i], "objective": cost - weight * logs[i], "changed": changed})
-    return pd.DataFrame(found, columns=["label", "cost", "log", "objective", "changed"])
+            every.append({"label": label, "cost": cost, "log": logs[i], "objective": cost - weight * logs[i], "changed": changed})
+    return pd.DataFrame(every, columns=["label", "cost", "log", "objective", "changed"])
 
 
 VARIANTS = [
@@ -86,7 +86,7 @@ def unlike(expected: pd.DataFrame) -> list[float]:
 def log_of(explainer: likely.Explainer, given: tuple[str, ...], rows: pd.DataFrame, labels: Any) -> np.ndarray[Any, Any]:
     """log p(row, class | given), from marginals of the circuit."""
     circuit = explainer.circuit_
-    fixed = [own.feature for own in explainer.schema_.constraints if isinstance(own, likely.Immutable)]
+    fixed = [rule.feature for rule in explainer.schema_.constraints if isinstance(rule, likely.Immutable)]
     known = [name for name in fixed if "immutable" in given]
     joint = circuit.log_likelihood(rows, labels)
     if not known and "class" not in given:
@@ -120,17 +120,17 @@ def test_equals_enumeration(classes: int, variant: Any, weight: float) -> None:
                     least[label] = variant.log_likelihood
             total = variant.weight if isinstance(variant, likely.Weight) else weight
             expected = answers(explainer, row, least, total, given)
-            found = explainer.explain(row, k=4, plausibility=variant, weight=weight)
-            assert found.query.label == before
-            assert found.status == ("optimal" if len(expected) else "infeasible")
+            answer = explainer.explain(row, k=4, plausibility=variant, weight=weight)
+            assert answer.query.label == before
+            assert answer.status == ("optimal" if len(expected) else "infeasible")
             best = unlike(expected)[:4]
-            assert [own.objective for own in found.counterfactuals] == pytest.approx(best, abs=1e-6)
-            for own in found.counterfactuals:
-                near = expected[(expected["label"] == own.label) & np.isclose(expected["cost"], own.cost)]
-                assert np.isclose(near["log"], own.log_likelihood).any()
-                among = logs if variant is not None and variant.of == "all" else logs[y == own.label]
-                assert own.percentile == pytest.approx(100 * np.mean(among <= own.log_likelihood + 1e-8))
-            assert likely.verify(found, tree, explainer.circuit_, encoder=explainer.encoder)
+            assert [counterfactual.objective for counterfactual in answer.counterfactuals] == pytest.approx(best, abs=1e-6)
+            for counterfactual in answer.counterfactuals:
+                near = expected[(expected["label"] == counterfactual.label) & np.isclose(expected["cost"], counterfactual.cost)]
+                assert np.isclose(near["log"], counterfactual.log_likelihood).any()
+                among = logs if variant is not None and variant.of == "all" else logs[y == counterfactual.label]
+                assert counterfactual.percentile == pytest.approx(100 * np.mean(among <= counterfactual.log_likelihood + 1e-8))
+            assert likely.verify(answer, tree, explainer.circuit_, encoder=explainer.encoder)
 
 
 def test_front_by_likelihood() -> None:

@@ -31,78 +31,78 @@ def marginals(circuit: Circuit, density_x: float, density_y: float, x: int, y: i
 
 
 def test_cells_of_a_simple_circuit() -> None:
-    found = density_map(simple(), "amount", "months")
-    assert found.x.edges.tolist() == [0, 200, 500, 1000]
-    assert found.y.edges.tolist() == [0.5, 1.5, 3.5, 4.5]  # 2 and 3 months are equally likely
-    assert found.y.room.tolist() == [1, 2, 1]
+    density = density_map(simple(), "amount", "months")
+    assert density.x.edges.tolist() == [0, 200, 500, 1000]
+    assert density.y.edges.tolist() == [0.5, 1.5, 3.5, 4.5]  # 2 and 3 months are equally likely
+    assert density.y.room.tolist() == [1, 2, 1]
     first = 0.75 * 0.004 * 0.4 + 0.25 * 0.0004 * 0.1
     last = 0.75 * 0.00025 * 0.2 + 0.25 * 0.0016 * 0.7
-    assert found.log_likelihood[0, 0] == pytest.approx(math.log(first))
-    assert found.log_likelihood[2, 2] == pytest.approx(math.log(last))
-    assert found.mass.sum() == pytest.approx(1)
+    assert density.log_likelihood[0, 0] == pytest.approx(math.log(first))
+    assert density.log_likelihood[2, 2] == pytest.approx(math.log(last))
+    assert density.mass.sum() == pytest.approx(1)
 
 
 def test_given_the_class() -> None:
-    found = density_map(simple(), "amount", "months", given={"good": False})
+    density = density_map(simple(), "amount", "months", given={"good": False})
     joint = 0.75 * 0.25 * 0.004 * 0.4 + 0.25 * 0.5 * 0.0004 * 0.1
-    assert found.log_likelihood[0, 0] == pytest.approx(math.log(joint / (0.75 * 0.25 + 0.25 * 0.5)))
-    assert found.mass.sum() == pytest.approx(1)
-    assert found.given == (("good", "False"),)
+    assert density.log_likelihood[0, 0] == pytest.approx(math.log(joint / (0.75 * 0.25 + 0.25 * 0.5)))
+    assert density.mass.sum() == pytest.approx(1)
+    assert density.given == (("good", "False"),)
 
 
 def test_the_class_may_be_an_axis() -> None:
-    found = density_map(simple(), "good", "amount")
-    assert found.log_likelihood.shape == (3, 2)
-    assert found.log_likelihood[0, 1] == pytest.approx(math.log(0.75 * 0.75 * 0.004 + 0.25 * 0.5 * 0.0004))
-    assert [text for _, text in found.x.ticks] == ["False", "True"]
+    density = density_map(simple(), "good", "amount")
+    assert density.log_likelihood.shape == (3, 2)
+    assert density.log_likelihood[0, 1] == pytest.approx(math.log(0.75 * 0.75 * 0.004 + 0.25 * 0.5 * 0.0004))
+    assert [text for _, text in density.x.ticks] == ["False", "True"]
 
 
 def test_codes_have_bands_of_their_own() -> None:
-    found = density_map(every_kind(), "since default", "branch")
-    assert found.x.values[:2].tolist() == [code_number(0), code_number(1)]
-    assert np.isnan(found.x.values[2])
-    assert np.isnan(found.log_likelihood[:, 2]).all()
-    assert found.x.ticks[:2] == (
-        (pytest.approx((found.x.edges[0] + found.x.edges[1]) / 2), "no record"),
-        (pytest.approx((found.x.edges[1] + found.x.edges[2]) / 2), "not asked"),
+    density = density_map(every_kind(), "since default", "branch")
+    assert density.x.values[:2].tolist() == [code_number(0), code_number(1)]
+    assert np.isnan(density.x.values[2])
+    assert np.isnan(density.log_likelihood[:, 2]).all()
+    assert density.x.ticks[:2] == (
+        (pytest.approx((density.x.edges[0] + density.x.edges[1]) / 2), "no record"),
+        (pytest.approx((density.x.edges[1] + density.x.edges[2]) / 2), "not asked"),
     )
-    assert found.log_likelihood[0, 0] == pytest.approx(math.log(0.65 * 0.5 * 0.1 + 0.35 * 0.1 * 0.7))
-    places = found.x.places(np.array([code_number(1), 30.0, math.nan]))
-    assert places[0] == pytest.approx(found.x.ticks[1][0])
+    assert density.log_likelihood[0, 0] == pytest.approx(math.log(0.65 * 0.5 * 0.1 + 0.35 * 0.1 * 0.7))
+    places = density.x.places(np.array([code_number(1), 30.0, math.nan]))
+    assert places[0] == pytest.approx(density.x.ticks[1][0])
     assert places[1] == 30
     assert np.isnan(places[2])
-    assert found.mass.sum() == pytest.approx(1, abs=0.003)
+    assert density.mass.sum() == pytest.approx(1, abs=0.003)
 
 
 def test_days_are_told_as_dates() -> None:
-    found = density_map(every_kind(), "opened", "since default", given={"branch": "north"})
-    assert (found.x.edges[0], found.x.edges[-1]) == (DAYS[0] - 0.5, DAYS[1] + 0.5)
-    assert [text for _, text in found.x.ticks] == ["2016", "2018", "2020", "2022", "2024", "2026"]
+    density = density_map(every_kind(), "opened", "since default", given={"branch": "north"})
+    assert (density.x.edges[0], density.x.edges[-1]) == (DAYS[0] - 0.5, DAYS[1] + 0.5)
+    assert [text for _, text in density.x.ticks] == ["2016", "2018", "2020", "2022", "2024", "2026"]
 
 
 def test_long_names_are_cut() -> None:
-    found = density_map(every_kind(), "opened", "branch")
-    assert [text for _, text in found.y.ticks] == ["north", "south", "a branch with a rathe…", "west"]
+    density = density_map(every_kind(), "opened", "branch")
+    assert [text for _, text in density.y.ticks] == ["north", "south", "a branch with a rathe…", "west"]
 
 
 def test_a_number_that_is_a_code_has_no_cell() -> None:
     """Between 0 and 4, the 2 is a code: its place among the numbers stays empty."""
     feature = Mixed("m", 0, 4, (2,), integer=True, dtype="float64")
     leaves = [Histogram(0, (0, 2, 3, 5), (0.25, 0.0, 0.25)), Categories(1, (0.5, 0.5)), Product((0, 1))]
-    found = density_map(Circuit((feature, Categorical("c", ("a", "b"))), tuple(leaves)), "m", "c")
-    assert found.x.edges[2:].tolist() == [-0.5, 1.5, 2.5, 4.5]
-    assert np.isnan(found.x.values).tolist() == [False, True, False, True, False]
-    assert found.x.room.tolist() == [1, 0, 2, 0, 2]
+    density = density_map(Circuit((feature, Categorical("c", ("a", "b"))), tuple(leaves)), "m", "c")
+    assert density.x.edges[2:].tolist() == [-0.5, 1.5, 2.5, 4.5]
+    assert np.isnan(density.x.values).tolist() == [False, True, False, True, False]
+    assert density.x.room.tolist() == [1, 0, 2, 0, 2]
 
 
 def test_far_tails_are_left_out_but_not_rows() -> None:
     feature = Continuous("wealth", 0, 1e9)
     leaves = [Histogram(0, (0, 1000, 1e9), (0.9999 / 1000, 1e-4 / (1e9 - 1000))), Categories(1, (0.5, 0.5)), Product((0, 1))]
     circuit = Circuit((feature, Categorical("c", ("a", "b"))), tuple(leaves))
-    found = density_map(circuit, "wealth", "c")
-    assert found.x.edges[0] == 0
-    assert 999 < found.x.edges[-1] < 1000
-    np.testing.assert_array_equal(found.x.places(np.array([-1.0, 500.0, 1e6])), [np.nan, 500, np.nan])
+    density = density_map(circuit, "wealth", "c")
+    assert density.x.edges[0] == 0
+    assert 999 < density.x.edges[-1] < 1000
+    np.testing.assert_array_equal(density.x.places(np.array([-1.0, 500.0, 1e6])), [np.nan, 500, np.nan])
     shown = pd.DataFrame({"wealth": [5.0, 1e6], "c": ["a", "b"]})
     wider = density_map(circuit, "wealth", "c", shown=shown)
     assert 1e6 < wider.x.edges[-1] < 1.1e6
@@ -123,10 +123,10 @@ def test_the_last_whole_number_has_a_cell() -> None:
 def test_a_constant_feature_has_an_axis() -> None:
     features = (Continuous("same", 3, 3), Integer("n", 2, 2))
     circuit = Circuit(features, (Histogram(0, (2, 4), (0.5,)), Histogram(1, (2, 3), (1.0,)), Product((0, 1))))
-    found = density_map(circuit, "same", "n")
-    assert found.x.edges[0] < 3 < found.x.edges[-1]
-    assert found.y.edges.tolist() == [1.5, 2.5]
-    assert found.log_likelihood.tolist() == [[pytest.approx(math.log(0.5))]]
+    density = density_map(circuit, "same", "n")
+    assert density.x.edges[0] < 3 < density.x.edges[-1]
+    assert density.y.edges.tolist() == [1.5, 2.5]
+    assert density.log_likelihood.tolist() == [[pytest.approx(math.log(0.5))]]
 
 
 # -- by property ------------------------------------------------------------------------------------------------------
@@ -137,11 +137,11 @@ def test_every_cell_is_the_marginal(data: st.DataObject) -> None:
     circuit = data.draw(strategies.circuits(small=True, floors=(strategies.FLOOR, 1e-3)))
     assume(len(circuit.variables) > 1)
     x, y = data.draw(st.permutations(range(len(circuit.variables))))[:2]
-    found = density_map(circuit, circuit.names[x], circuit.names[y])
-    for j, b in enumerate(found.y.values):
-        for i, a in enumerate(found.x.values):
+    density = density_map(circuit, circuit.names[x], circuit.names[y])
+    for j, b in enumerate(density.y.values):
+        for i, a in enumerate(density.x.values):
             expected = math.nan if math.isnan(a) or math.isnan(b) else marginals(circuit, a, b, x, y)
-            assert found.log_likelihood[j, i] == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
+            assert density.log_likelihood[j, i] == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
 @given(st.data())
@@ -191,12 +191,12 @@ def test_parametric_leaves_are_sampled() -> None:
         Parametric(0, "gaussian", 1.0, 0.5), Histogram(1, (0, 10), (0.1,)), Product((3, 4)), Sum((2, 5), (0.5, 0.5)),
     ]  # fmt: skip
     circuit = Circuit(features, tuple(nodes))
-    found = density_map(circuit, "a", "b")
-    assert found.log_likelihood.shape == (MOST_CELLS, MOST_CELLS)
-    assert found.mass.sum() == pytest.approx(1, abs=0.005)
+    density = density_map(circuit, "a", "b")
+    assert density.log_likelihood.shape == (MOST_CELLS, MOST_CELLS)
+    assert density.mass.sum() == pytest.approx(1, abs=0.005)
     i, j = 100, 300
-    expected = marginals(circuit, found.x.values[i], found.y.values[j], 0, 1)
-    assert found.log_likelihood[j, i] == pytest.approx(expected)
+    expected = marginals(circuit, density.x.values[i], density.y.values[j], 0, 1)
+    assert density.log_likelihood[j, i] == pytest.approx(expected)
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
@@ -222,8 +222,8 @@ def test_the_figure_of_the_paper() -> None:
 
     case = cases.load(cases.path_of("credit-0"))
     circuit = from_case(case, cases.schema_of(case))
-    found = density_map(circuit, "Credit amount", "Duration")
+    density = density_map(circuit, "Credit amount", "Duration")
     x, y = circuit.index("Credit amount"), circuit.index("Duration")
     for j, i in ((0, 0), (10, 20), (40, 50)):
-        expected = marginals(circuit, found.x.values[i], found.y.values[j], x, y)
-        assert found.log_likelihood[j, i] == pytest.approx(expected)
+        expected = marginals(circuit, density.x.values[i], density.y.values[j], x, y)
+        assert density.log_likelihood[j, i] == pytest.approx(expected)

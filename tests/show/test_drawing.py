@@ -27,22 +27,22 @@ from tests.show.examples import every_kind, simple
 
 def test_leaf_masses() -> None:
     circuit = simple()
-    found = leaf_masses(circuit, axis_of(circuit, "amount"))  # cells 0 - 200 - 500 - 1000
-    np.testing.assert_allclose(found, [[0.8, 0.075, 0.125], [0.08, 0.12, 0.8]])
+    masses = leaf_masses(circuit, axis_of(circuit, "amount"))  # cells 0 - 200 - 500 - 1000
+    np.testing.assert_allclose(masses, [[0.8, 0.075, 0.125], [0.08, 0.12, 0.8]])
 
 
 def test_leaf_distances() -> None:
-    found = leaf_distances(simple())
+    distances = leaf_distances(simple())
     marginal = 0.75 * np.array([0.8, 0.075, 0.125]) + 0.25 * np.array([0.08, 0.12, 0.8])
-    assert found[0] == pytest.approx(np.abs(np.array([0.8, 0.075, 0.125]) - marginal).sum() / 2)
-    assert np.isnan(found[[3, 7, 8]]).all()
+    assert distances[0] == pytest.approx(np.abs(np.array([0.8, 0.075, 0.125]) - marginal).sum() / 2)
+    assert np.isnan(distances[[3, 7, 8]]).all()
 
 
 @given(strategies.circuits())
 def test_distances_are_between_0_and_1(circuit: Circuit) -> None:
-    found = leaf_distances(circuit)
-    found = found[~np.isnan(found)]
-    assert ((found >= 0) & (found <= 1 + 1e-9)).all()
+    distances = leaf_distances(circuit)
+    distances = distances[~np.isnan(distances)]
+    assert ((distances >= 0) & (distances <= 1 + 1e-9)).all()
 
 
 def test_tiny_histograms() -> None:

@@ -32,7 +32,7 @@ def several() -> list[likely.Explanation]:
 
 
 def texts_of(figure: Any) -> str:
-    return " ".join(text.get_text() for text in figure.findobj(lambda own: hasattr(own, "get_text")))
+    return " ".join(text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -40,8 +40,10 @@ def texts_of(figure: Any) -> str:
 
 def test_changes_are_those_of_the_answers(answer: likely.Explanation) -> None:
     tracks = {track.feature: track for track in changes_of(answer)}
-    for i, own in enumerate(answer.counterfactuals):
-        assert {name for name, track in tracks.items() if any(move.answer == i for move in track.moves)} == set(own.changes)
+    for i, counterfactual in enumerate(answer.counterfactuals):
+        assert {name for name, track in tracks.items() if any(move.answer == i for move in track.moves)} == set(
+            counterfactual.changes
+        )
     schema = answer.query.schema
     for track in tracks.values():
         feature: Any = schema[track.feature]
@@ -56,8 +58,8 @@ def test_changes_are_those_of_the_answers(answer: likely.Explanation) -> None:
 def test_a_place_needs_an_order_and_a_number() -> None:
     explainer = examples.explainer_of()
     row = {**examples.rejected().iloc[0], "income": None}
-    found = explainer.explain(row, target="yes")
-    track = next(track for track in changes_of(found) if track.feature == "income")
+    answer = explainer.explain(row, target="yes")
+    track = next(track for track in changes_of(answer) if track.feature == "income")
     assert track.before == "unknown"
     assert track.place is None
     assert track.moves[0].place is not None
@@ -165,20 +167,20 @@ def test_report_of_one(answer: likely.Explanation, tmp_path: Path) -> None:
 def test_report_where_nothing_exists(tmp_path: Path) -> None:
     explainer, row = examples.explainer_of(), examples.rejected().iloc[0]
     locked = [name for name in explainer.schema_.names if name != "telephone"]
-    found = explainer.explain(row, locked=locked)
-    report(found, tmp_path / "page.html", reason=explainer.why_not(row, locked=locked))
+    none = explainer.explain(row, locked=locked)
+    report(none, tmp_path / "page.html", reason=explainer.why_not(row, locked=locked))
     page = page_of(tmp_path / "page.html")
     assert "Nothing that is allowed would make the model say yes." in page.said
     assert "Why not" in page.said
 
 
 def test_report_of_many(several: list[likely.Explanation], tmp_path: Path) -> None:
-    groups = [own.query.row["housing"] for own in several]
+    groups = [explanation.query.row["housing"] for explanation in several]
     report(several, tmp_path / "page.html", names=list("abcdefgh"), groups=groups)
     page = page_of(tmp_path / "page.html")
-    for name, own in zip("abcdefgh", several, strict=True):
+    for name, explanation in zip("abcdefgh", several, strict=True):
         assert f"Row {name}" in page.said
-        assert own.best.sentence.replace("'", "") in page.said
+        assert explanation.best.sentence.replace("'", "") in page.said
     for group in set(groups):
         assert group in page.said
     assert "100.0%certified" in page.said
@@ -193,14 +195,14 @@ def test_markup_is_escaped_once() -> None:
 
 
 def test_audit_in_words(several: list[likely.Explanation]) -> None:
-    said = str(audit(several, [own.query.row["age"] > 40 for own in several]))
+    said = str(audit(several, [explanation.query.row["age"] > 40 for explanation in several]))
     assert re.search(r"^rows +8$", said, re.MULTILINE)
     assert re.search(r"^certified +100.0%", said, re.MULTILINE)
     assert re.search(r"^group +rows", said, re.MULTILINE)
-    none = [replace(own, status="infeasible", counterfactuals=()) for own in several[:2]]
-    found = audit(none)
-    assert (found.answered, found.certified, found.cost, found.features) == (0, 2, None, ())
-    assert "2 infeasible" in str(found)
+    none = [replace(explanation, status="infeasible", counterfactuals=()) for explanation in several[:2]]
+    counted = audit(none)
+    assert (counted.answered, counted.certified, counted.cost, counted.features) == (0, 2, None, ())
+    assert "2 infeasible" in str(counted)
     with pytest.raises(ExplainerError, match="The groups of an audit must be one per explanation; got 1 for 8"):
         audit(several, ["a"])
 

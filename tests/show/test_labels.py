@@ -35,10 +35,10 @@ def test_labels_cover_nothing(seed: int) -> None:
     random = np.random.default_rng(seed)
     points = random.uniform([20, 20], [380, 280], size=(8, 2))
     sizes = np.column_stack([random.uniform(20, 80, 8), np.full(8, 11.0)])
-    found = boxes(points, sizes)
-    for i, box in enumerate(found):
+    placed = boxes(points, sizes)
+    for i, box in enumerate(placed):
         assert overlap(box, FRAME) == pytest.approx((box[2] - box[0]) * (box[3] - box[1]))
-        assert all(overlap(box, other) == 0 for other in found[:i])
+        assert all(overlap(box, other) == 0 for other in placed[:i])
         # only what is closer together than two labels can be told apart may touch
         assert sum(overlap(box, np.concatenate([point - 3, point + 3])) for point in points) < 1
 

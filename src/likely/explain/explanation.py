@@ -153,7 +153,11 @@ class Explanation:
 
     @classmethod
     def from_json(cls, text: str) -> Explanation:
-        """The explanation in a JSON text."""
+        """The explanation in a JSON text.
+
+        Args:
+            text: What `to_json` made, of this version or an earlier one.
+        """
         try:
             data = json.loads(text)
         except ValueError as error:

@@ -75,7 +75,11 @@ class Front:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Front:
-        """The front that `to_dict` described."""
+        """The front that `to_dict` described.
+
+        Args:
+            data: What `to_dict` made.
+        """
         if not isinstance(data, Mapping) or data.get("version") != VERSION:
             got = repr(data.get("version")) if isinstance(data, Mapping) else type(data).__name__
             raise ExplainerError("A front's data", f"have version {VERSION}", got, "use front.to_json()")
@@ -98,7 +102,11 @@ class Front:
 
     @classmethod
     def from_json(cls, text: str) -> Front:
-        """The front in a JSON text."""
+        """The front in a JSON text.
+
+        Args:
+            text: What `to_json` made.
+        """
         try:
             data = json.loads(text)
         except ValueError as error:

@@ -86,7 +86,11 @@ class Query:
         return self.question.k > 1 and self.question.diversity == "features"
 
     def asking(self, **fields: Any) -> Query:
-        """The same query with something else in its question."""
+        """The same query with something else in its question.
+
+        Args:
+            fields: Fields of the `Question`.
+        """
         return replace(self, question=replace(self.question, **fields))
 
     def __eq__(self, other: object) -> bool:

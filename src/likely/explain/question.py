@@ -98,7 +98,11 @@ class Question:
         return self.plausibility.weight if isinstance(self.plausibility, Weight) else self.weight
 
     def schema_with_rules(self, schema: Schema) -> Schema:
-        """A schema with the rules of this question."""
+        """A schema with the rules of this question.
+
+        Args:
+            schema: The schema that holds for all questions.
+        """
         rules = (*self.constraints, *(Immutable(name) for name in self.locked))
         return schema.with_constraints(*rules) if rules else schema
 
@@ -119,7 +123,11 @@ class Question:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Question:
-        """The question that `to_dict` described."""
+        """The question that `to_dict` described.
+
+        Args:
+            data: What `to_dict` made.
+        """
         fields = dict(data)
         fields["plausibility"] = variant_from_dict(with_infinities(fields["plausibility"]))
         fields["constraints"] = [constraint_from_dict(rule) for rule in fields["constraints"]]

@@ -54,7 +54,11 @@ class Axis:
         return self.feature.grid or 0.0
 
     def places(self, numbers: Numbers) -> Numbers:
-        """Where on the axis these doubles stand; NaN for those that it leaves out."""
+        """Where on the axis values stand; NaN for those that it leaves out.
+
+        Args:
+            numbers: The values, as doubles.
+        """
         codes = len(self.feature.atoms) if self.feature.numeric else 0
         first = self.edges[codes + 1 if codes else 0]  # left of it are the codes
         places = np.where((numbers >= first) & (numbers <= self.edges[-1]), numbers, np.nan)

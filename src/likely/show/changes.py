@@ -43,7 +43,11 @@ class Track:
 
 
 def changes_of(explanation: Explanation) -> tuple[Track, ...]:
-    """The features that the answers of an explanation change, in the schema's order."""
+    """The features that the answers of an explanation change, in the schema's order.
+
+    Args:
+        explanation: One with answers; without any, nothing changes.
+    """
     query = explanation.query
     tracks = []
     for j, feature in enumerate(query.schema.features):
@@ -77,6 +81,10 @@ def plot_changes(explanation: Explanation, *, ax: Axes | None = None) -> Figure:
     """Each change of each answer as an arrow from the value before to the value after, between the feature's bounds.
 
     A feature whose values have no order has no track: its values are written. Colours tell answers apart.
+
+    Args:
+        explanation: One with answers.
+        ax: Where to draw; by default, in a new figure.
     """
     from likely.show import canvas
 

@@ -58,9 +58,14 @@ class Density:
 def density_map(
     circuit: Circuit, x: Name, y: Name, given: Mapping[Name, Any] | None = None, *, shown: pd.DataFrame | None = None
 ) -> Density:
-    """The log-likelihood of two variables, given values of others (as the user writes them), over both axes.
+    """The log-likelihood of two variables over both axes, all others summed over.
 
-    An axis of numbers ends where next to no mass is left, but never before a row of `shown`.
+    Args:
+        circuit: The circuit.
+        x: The variable from left to right; it may be the class.
+        y: The variable from bottom to top.
+        given: Values of other variables to condition on, as the user writes them.
+        shown: Rows that the picture must hold; otherwise an axis of numbers ends where next to no mass is left.
     """
     given = dict(given or {})
     for name in (x, y):

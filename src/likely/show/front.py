@@ -25,7 +25,12 @@ def front_axis(front: Front) -> tuple[str, str]:
 
 
 def plot_front(front: Front, *, ax: Axes | None = None) -> Figure:
-    """Cost against likelihood (or number of changes): a point per demand, filled where it is proved that none is cheaper."""
+    """Cost against likelihood (or number of changes): a point per demand, filled where it is proved that none is cheaper.
+
+    Args:
+        front: One with a point.
+        ax: Where to draw; by default, in a new figure.
+    """
     from likely.show import canvas
 
     if not front.points:

@@ -43,11 +43,15 @@ def edges_of(node: Node) -> Iterator[tuple[int, float | None]]:
 
 
 def circuit_layout(circuit: Circuit, *, grouped: bool = False) -> Layout:
-    """The places of all nodes; with `grouped`, the leaves of a product stand in one column.
+    """The places of all nodes.
 
     A node is one layer below its lowest parent. Leaves are side by side in the order of a walk from the root, heavier
     children first, and every other node is in the middle above its children. So no edges cross in a tree; a node with
     several parents stands below the first of them.
+
+    Args:
+        circuit: The circuit.
+        grouped: Whether the leaves of a product stand in one column.
     """
     edges = tuple(Edge(i, child, weight) for i, node in enumerate(circuit.nodes) for child, weight in edges_of(node))
     depth = np.zeros(len(circuit.nodes), dtype=np.int64)
