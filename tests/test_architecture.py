@@ -68,15 +68,15 @@ def room_of(path: Path) -> str:
 
 def imports_of(path: Path) -> set[str]:
     """Absolute names of all modules that a file imports, also inside functions."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            found.add(str(node.module))
-            found |= {f"{node.module}.{alias.name}" for alias in node.names if node.module == "likely"}
-    return found
+            names.add(str(node.module))
+            names |= {f"{node.module}.{alias.name}" for alias in node.names if node.module == "likely"}
+    return names
 
 
 @pytest.mark.parametrize("path", source_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -108,8 +108,8 @@ def test_exported_names() -> None:
     assert likely.__all__ == sorted(likely.__all__)
     for name in likely.__all__:
         assert getattr(likely, name) is not None
-    own = {"errors", "schema", "cli", "import_module", "Any", "TYPE_CHECKING"}
-    public = {name for name in vars(likely) if not name.startswith("_")} - own
+    needed = {"errors", "schema", "cli", "import_module", "Any", "TYPE_CHECKING"}
+    public = {name for name in vars(likely) if not name.startswith("_")} - needed
     assert public <= set(likely.__all__)
 
 

@@ -34,7 +34,7 @@ def any_tables(draw: st.DrawFn) -> tuple[Schema, pd.DataFrame, Any, pd.DataFrame
 
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 @given(table=any_tables())
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 def test_every_table_gives_a_sound_circuit(method: Any, table: tuple[Schema, pd.DataFrame, Any, pd.DataFrame]) -> None:
     schema, X, y, others = table
     learned = quiet(X, y, schema, method=method)

@@ -129,6 +129,7 @@ class Growth:
                 if not np.array_equal(before, self.contexts[j]):
                     changed.add(j)
             if j in origin:
+                # Contexts that do not split keep their gains, though a row with an unknown cell may have left them: a guess.
                 split = np.bincount(origin[j])[origin[j]] > 1
                 self._renew(j, origin[j], split)
             elif j in changed:  # what was learned made the context of some rows unknown

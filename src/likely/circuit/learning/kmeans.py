@@ -115,7 +115,10 @@ def _one_start(space: _Space, clusters: int, rng: np.random.Generator) -> tuple[
 
 
 def _spread_rows(space: _Space, clusters: int, rng: np.random.Generator) -> Numbers:
-    """Costs to rows drawn as first centres, each with the probability of its squared distance to those before (k-means++)."""
+    """Costs to rows drawn as first centres: k-means++ (Arthur and Vassilvitskii 2007).
+
+    Each is drawn with a probability in proportion to its squared distance to those before.
+    """
     count = space.cells.shape[1]
     centres: list[Numbers] = []
     weights = np.ones(count)

@@ -100,7 +100,8 @@ def learn(
         CircuitError: If the table has no rows, the classes or weights do not fit it, or a setting makes no sense.
         SchemaError: If the table does not fit the schema.
     """
-    started, threads = time.perf_counter(), thread_count(n_jobs, CircuitError)
+    started = time.perf_counter()
+    threads = thread_count(n_jobs, CircuitError)
     _check_settings(method, nodes, weights, min_slice, finest)
     table = table_of(X, y, schema, weights)
     with progress_bar(progress, "Learning") as move, one_blas_thread():

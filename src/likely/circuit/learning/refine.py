@@ -66,7 +66,8 @@ def refine(
         raise CircuitError("rounds", "be at least 0", rounds, "leave it out")
     if not 0 < strength < np.inf:
         raise CircuitError("strength", "be a positive number", strength, "10 is ten pseudo-rows per leaf")
-    counted, threads = row_weights(weights, len(rows)), thread_count(n_jobs, CircuitError)
+    counted = row_weights(weights, len(rows))
+    threads = thread_count(n_jobs, CircuitError)
     with progress_bar(progress, "Refining") as move:
         try:
             for done in range(rounds):
@@ -83,7 +84,7 @@ def _em_round(circuit: Circuit, rows: Numbers, weights: Numbers, strength: float
     nodes: list[Node] = list(circuit.nodes)
     start = 0
     for place, node in enumerate(nodes):
-        count = len(getattr(node, "children", ()))
+        count = 0 if isinstance(node, Leaf) else len(node.children)
         if isinstance(node, Sum):
             rows_of_child = edges[start : start + count] + LEAST_ROWS
             nodes[place] = replace(node, weights=tuple(rows_of_child / rows_of_child.sum()))
