@@ -212,7 +212,7 @@ def asked(setting: Setting, factual: Numbers, likely_enough: bool, limits: Limit
         "wrong": not problem.admits(found, slack=SUM_ROUNDING).all(),
         "seconds": seconds,
         "processor_seconds": processor_seconds,
-        "boxes": own.nodes,
+        "search_nodes": own.nodes,
         "score_share": own.seconds_score / seconds,
         "likelihood_share": own.seconds_likelihood / seconds,
         "search_share": (own.seconds - own.seconds_score - own.seconds_likelihood) / seconds,
@@ -240,7 +240,7 @@ def summed(setting: Setting, engine: str, asks: str, found: list[dict[str, Any]]
         "infeasible": share(own["status"] == "infeasible" for own in found),
         "unknown": share(own["status"] == "unknown" for own in found),
         "wrong": sum(own.get("wrong", False) for own in found),
-        **{key: spread(own[key] for own in found) for key in ("seconds", "processor_seconds", "boxes") if key in found[0]},
+        **{key: spread(own[key] for own in found) for key in ("seconds", "processor_seconds", "search_nodes") if key in found[0]},
         "gap": {"median": float(np.median(gaps)), "max": max(gaps)} if gaps else None,
         **{key: float(np.average([own[key] for own in found], weights=[own["seconds"] for own in found])) for key in shares},
         "costs": [own["found"] for own in found],
@@ -275,8 +275,8 @@ def _gap(own: dict[str, Any]) -> str:
     return "-" if own["gap"] is None else f"{own['gap']['median']:.0%} {own['gap']['max']:.0%}"
 
 
-def _boxes(which: str) -> Any:
-    return lambda own: f"{own['boxes'][which]:.0f}" if "boxes" in own else "-"
+def _search_nodes(which: str) -> Any:
+    return lambda own: f"{own['search_nodes'][which]:.0f}" if "search_nodes" in own else "-"
 
 
 COLUMNS: list[Column] = [
@@ -293,8 +293,8 @@ COLUMNS: list[Column] = [
     ("s: median", 9, lambda own: f"{own['seconds']['median']:.3f}"),
     ("p99", 7, lambda own: f"{own['seconds']['p99']:.3f}"),
     ("max", 7, lambda own: f"{own['seconds']['max']:.3f}"),
-    ("boxes: median", 13, _boxes("median")),
-    ("max", 7, _boxes("max")),
+    ("search nodes: median", 20, _search_nodes("median")),
+    ("max", 7, _search_nodes("max")),
     ("gap: median max", 15, _gap),
     ("score", 5, _percent("score_share")),
     ("likelihood", 10, _percent("likelihood_share")),

@@ -64,7 +64,7 @@ def treecf_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
             "status": ("feasible", "optimal")[proved] if row is not None else ("unknown", "infeasible")[proved],
             "found": cost,
             "proven": float(bound) if bound is not None and math.isfinite(bound) else None,
-            "boxes": answer.solver_stats.get("nodes_expanded", 0),
+            "search_nodes": answer.solver_stats.get("nodes_expanded", 0),
         })  # fmt: skip
     return found
 
