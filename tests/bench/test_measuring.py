@@ -30,38 +30,39 @@ def test_a_trial_is_explain_row_by_row(trial: Trial) -> None:
     answers = explainer_of().explain_many(rejected(ROWS), limits=Limits())
     assert list(trial.explanations) == answers
     assert len(trial.seconds) == len(trial.nearest) == len(trial) == ROWS
-    assert all(seconds >= own.seconds for seconds, own in zip(trial.seconds, trial.explanations, strict=True))
+    assert all(seconds >= explanation.seconds for seconds, explanation in zip(trial.seconds, trial.explanations, strict=True))
     assert not trial.interrupted
 
 
 def test_numbers(trial: Trial) -> None:
-    found = Measurement.of(trial, "median")
-    answers = [own.best for own in trial.explanations]
-    assert (found.engine, found.plausibility, found.rows, found.answered, found.certified) == (
+    measured = Measurement.of(trial, "median")
+    answers = [explanation.best for explanation in trial.explanations]
+    assert (measured.engine, measured.plausibility, measured.rows, measured.answered, measured.certified) == (
         "search",
         "median",
         ROWS,
         ROWS,
         ROWS,
     )
-    assert found.cost == pytest.approx(np.mean([own.cost for own in answers]))
-    assert found.changes == np.mean([len(own.changes) for own in answers])
-    assert found.percentile == pytest.approx(np.mean([own.percentile for own in answers]))
-    assert found.percentile >= 50
-    assert found.slowest_seconds == max(trial.seconds)
-    assert found.median_seconds == np.median(trial.seconds)
-    pairs = [(near.cost, own.cost) for near, own in zip(trial.nearest, answers, strict=True) if near is not None]
-    assert found.nearest == len(pairs) > 0
-    assert found.nearest_over_ours == pytest.approx(sum(near for near, _ in pairs) / sum(own for _, own in pairs))
-    assert found.nearest_over_ours >= 1
-    assert (found.refuted, found.times_as_long) == (0, None)
+    assert measured.cost == pytest.approx(np.mean([answer.cost for answer in answers]))
+    assert measured.changes == np.mean([len(answer.changes) for answer in answers])
+    assert measured.percentile == pytest.approx(np.mean([answer.percentile for answer in answers]))
+    assert measured.percentile >= 50
+    assert measured.slowest_seconds == max(trial.seconds)
+    assert measured.median_seconds == np.median(trial.seconds)
+    pairs = [(near.cost, answer.cost) for near, answer in zip(trial.nearest, answers, strict=True) if near is not None]
+    assert measured.nearest == len(pairs) > 0
+    assert measured.nearest_over_ours == pytest.approx(sum(near for near, _ in pairs) / sum(ours for _, ours in pairs))
+    assert measured.nearest_over_ours >= 1
+    assert (measured.refuted, measured.times_as_long) == (0, None)
 
 
 def test_nothing_to_count(trial: Trial) -> None:
-    none = [replace(own, status="infeasible", counterfactuals=(), bounds=Bounds(np.inf, np.inf)) for own in trial.explanations]
-    found = Measurement.of(Trial("search", tuple(none), trial.seconds, (None,) * ROWS), "median")
-    assert (found.answered, found.certified, found.nearest, found.refuted) == (0, ROWS, 0, 0)
-    assert (found.cost, found.changes, found.percentile, found.nearest_over_ours) == (None,) * 4
+    nothing = {"status": "infeasible", "counterfactuals": (), "bounds": Bounds(np.inf, np.inf)}
+    none = [replace(explanation, **nothing) for explanation in trial.explanations]
+    measured = Measurement.of(Trial("search", tuple(none), trial.seconds, (None,) * ROWS), "median")
+    assert (measured.answered, measured.certified, measured.nearest, measured.refuted) == (0, ROWS, 0, 0)
+    assert (measured.cost, measured.changes, measured.percentile, measured.nearest_over_ours) == (None,) * 4
 
 
 def test_two_engines(trial: Trial) -> None:

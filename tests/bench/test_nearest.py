@@ -40,20 +40,20 @@ def test_it_is_the_best_row_of_the_table(variant: Variant | None) -> None:
     for i in range(6):
         row = rejected().iloc[i]
         explanation = explainer_of().explain(row, plausibility=variant)
-        found, expected = nearest_row(explanation, pool), by_hand(explanation, row, X)
-        assert (found is None) == (expected is None)
-        if found is not None:
-            assert (found.place, found.label) == (expected[0], "yes")
-            assert found.objective == pytest.approx(expected[1], abs=1e-9)
-            assert found.cost == pytest.approx(schema_of().cost(row, X.iloc[found.place]))
-            assert found.objective >= explanation.best.objective - 1e-9
+        nearest, expected = nearest_row(explanation, pool), by_hand(explanation, row, X)
+        assert (nearest is None) == (expected is None)
+        if nearest is not None:
+            assert (nearest.place, nearest.label) == (expected[0], "yes")
+            assert nearest.objective == pytest.approx(expected[1], abs=1e-9)
+            assert nearest.cost == pytest.approx(schema_of().cost(row, X.iloc[nearest.place]))
+            assert nearest.objective >= explanation.best.objective - 1e-9
 
 
 def test_what_likelihood_is_given() -> None:
     """Given the class and the telephone, as the definition says: p(row, class) / p(class, telephone)."""
     X, row = table_of()[0], rejected().iloc[0]
     explanation = explainer_of().explain(row, plausibility=likely.Quantile(0.6, given=("class", "immutable")))
-    found = nearest_row(explanation, Pool.of(explainer_of(), X))
+    nearest = nearest_row(explanation, Pool.of(explainer_of(), X))
     holds = []
     for place in np.flatnonzero(model_of().predict(X) == "yes"):
         known = X.iloc[[place]].copy()
@@ -63,8 +63,8 @@ def test_what_likelihood_is_given() -> None:
         log -= likely.circuit.log_likelihood(circuit_of(), given)[0]
         if log >= dict(explanation.thresholds)["yes"] and not schema_of().violations(row, X.iloc[place]):
             holds.append((schema_of().cost(row, X.iloc[place]), place))
-    assert found is not None
-    assert found.place == min(holds)[1]
+    assert nearest is not None
+    assert nearest.place == min(holds)[1]
     assert len(holds) < (model_of().predict(X) == "yes").sum()
 
 
@@ -94,13 +94,13 @@ def test_several_classes_and_no_target_of_the_circuit() -> None:
     costs = {place: explainer.schema_.cost(row, X.iloc[place]) for place in range(len(X))}
     said = model.predict(X)
     for target, labels in ((None, ("middle", "high")), ("high", ("high",))):
-        found = nearest_row(explainer.explain(row, target=target, plausibility=None), pool)
-        assert found.cost == pytest.approx(min(cost for place, cost in costs.items() if said[place] in labels))
-        assert found.label == said[found.place]
+        nearest = nearest_row(explainer.explain(row, target=target, plausibility=None), pool)
+        assert nearest.cost == pytest.approx(min(cost for place, cost in costs.items() if said[place] in labels))
+        assert nearest.label == said[nearest.place]
     circuit = likely.circuit.learn(X, schema=explainer.schema_, nodes=10, progress=False).circuit
     plain = likely.Explainer(model, explainer.schema_, circuit).fit(X, y)
     explanation = plain.explain(row, target="high", plausibility=likely.Quantile(0.5))
-    found = nearest_row(explanation, Pool.of(plain, X))
+    nearest = nearest_row(explanation, Pool.of(plain, X))
     logs = circuit.log_likelihood(X)
     least = dict(explanation.thresholds)["high"]
-    assert found.cost == pytest.approx(min(costs[i] for i in range(len(X)) if said[i] == "high" and logs[i] >= least))
+    assert nearest.cost == pytest.approx(min(costs[i] for i in range(len(X)) if said[i] == "high" and logs[i] >= least))

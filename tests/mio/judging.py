@@ -19,34 +19,34 @@ EDGE = 1e-5
 
 def approximate(problem: Problem) -> Problem:
     """The problem with the paper's maximum for sums."""
-    own = problem.plausibility
-    return problem if own is None else replace(problem, plausibility=replace(own, approximate=True))
+    plausibility = problem.plausibility
+    return problem if plausibility is None else replace(problem, plausibility=replace(plausibility, approximate=True))
 
 
 def alike(one: Result, other: Result) -> bool:
     """Whether two results are the same claim: infeasible, or answers of the same objectives within a solver's tolerances."""
     if not {one.status, other.status} <= {"optimal", "infeasible"} or one.status != other.status:
         return False
-    found = [[own.objective for own in result.solutions] for result in (one, other)]
-    return len(found[0]) == len(found[1]) and all(
-        math.isclose(a, b, rel_tol=SAME, abs_tol=SAME) for a, b in zip(*found, strict=True)
+    objectives = [[solution.objective for solution in result.solutions] for result in (one, other)]
+    return len(objectives[0]) == len(objectives[1]) and all(
+        math.isclose(a, b, rel_tol=SAME, abs_tol=SAME) for a, b in zip(*objectives, strict=True)
     )
 
 
-def agree(problem: Problem, limits: Limits, found: Result) -> None:
+def agree(problem: Problem, limits: Limits, result: Result) -> None:
     """The result is that of the exact engine.
 
     Or the problem stands on an edge, where a solver's tolerances decide: asked for a little more or a little less, the exact
     engine itself says something else. Then, and where a limit came first, the bounds must hold what it says of both.
     """
-    if alike(search.solve(problem, limits), found):
+    if alike(search.solve(problem, limits), result):
         return
     less, more = (_solved(problem, by, limits) for by in (-EDGE, EDGE))
-    late = found.status in ("feasible", "unknown") and found.statistics.seconds > 0.9 * limits.seconds
-    assert late or not alike(less, more), (less, found)
-    assert _best(found) >= _best(less) - SAME * (1 + abs(_best(less))) or less.status == "infeasible"
+    late = result.status in ("feasible", "unknown") and result.statistics.seconds > 0.9 * limits.seconds
+    assert late or not alike(less, more), (less, result)
+    assert _best(result) >= _best(less) - SAME * (1 + abs(_best(less))) or less.status == "infeasible"
     if limits.solutions == 1:
-        assert found.bounds.lower <= _best(more) + SAME * (1 + abs(_best(more)))
+        assert result.bounds.lower <= _best(more) + SAME * (1 + abs(_best(more)))
 
 
 def _best(result: Result) -> float:
@@ -62,20 +62,20 @@ def _solved(problem: Problem, by: float, limits: Limits) -> Result:
 
 def moved(problem: Problem, by: float) -> Problem:
     """The problem with goal, threshold and sums asked for by a little more."""
-    alternatives = tuple(_moved_alternative(own, by) for own in problem.goal.alternatives)
+    alternatives = tuple(_moved_alternative(alternative, by) for alternative in problem.goal.alternatives)
     plausibility = problem.plausibility
     if plausibility is not None and plausibility.lower > -math.inf:
         plausibility = replace(plausibility, lower=plausibility.lower + by * (1 + abs(plausibility.lower)))
     rules = tuple(
-        replace(own, upper=own.upper - by * (1 + abs(own.upper))) if isinstance(own, LinearConstraint) else own
-        for own in problem.schema.constraints
+        replace(rule, upper=rule.upper - by * (1 + abs(rule.upper))) if isinstance(rule, LinearConstraint) else rule
+        for rule in problem.schema.constraints
     )
     schema = replace(problem.schema, constraints=rules)
     return replace(problem, schema=schema, goal=replace(problem.goal, alternatives=alternatives), plausibility=plausibility)
 
 
-def _moved_alternative(own: Alternative, by: float) -> Alternative:
-    share = own.share
+def _moved_alternative(alternative: Alternative, by: float) -> Alternative:
+    share = alternative.share
     if share is not None:
         share = replace(share, low=min(1.0, share.low * (1 + by)), high=max(0.0, share.high * (1 - by)))
-    return replace(own, lower=own.lower + by * (1 + abs(own.lower)), share=share)
+    return replace(alternative, lower=alternative.lower + by * (1 + abs(alternative.lower)), share=share)

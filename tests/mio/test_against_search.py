@@ -33,9 +33,9 @@ from likely import mio
 def test_the_same_optimum(kind: str, formulation: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kinds=[kind], rows=300))
     for asked in map(approximate, variants(problem, data.draw(generators()), 2)):
-        found = mio.solve(asked, LIMITS, formulation=formulation)
-        agree(asked, LIMITS, found)
-        for solution in found.solutions:
+        result = mio.solve(asked, LIMITS, formulation=formulation)
+        agree(asked, LIMITS, result)
+        for solution in result.solutions:
             check_solution(asked, solution)
 
 
@@ -79,12 +79,12 @@ def test_both_sides_bracket_the_exact_optimum(problem: Problem, rng: np.random.G
     """They meet, unless the limit comes first: then the optimum lies between them."""
     for asked in variants(problem, rng, 2):
         exactly = replace(asked, plausibility=replace(asked.plausibility, approximate=False))
-        wanted, found = search.solve(exactly, LIMITS), mio.solve(exactly, replace(LIMITS, seconds=1))
+        wanted, result = search.solve(exactly, LIMITS), mio.solve(exactly, replace(LIMITS, seconds=1))
         best = wanted.solutions[0].objective if wanted.solutions else math.inf
-        assert found.bounds.lower <= best + SAME * (1 + abs(best) if best < math.inf else 0)
-        assert found.bounds.upper >= best - SAME * (1 + abs(best)) if best < math.inf else not found.solutions
-        if found.status in ("optimal", "infeasible"):
-            agree(exactly, LIMITS, found)
+        assert result.bounds.lower <= best + SAME * (1 + abs(best) if best < math.inf else 0)
+        assert result.bounds.upper >= best - SAME * (1 + abs(best)) if best < math.inf else not result.solutions
+        if result.status in ("optimal", "infeasible"):
+            agree(exactly, LIMITS, result)
 
 
 def test_fee_at_the_end_of_an_interval() -> None:

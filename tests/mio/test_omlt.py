@@ -27,16 +27,16 @@ def theirs(form: ReluNetwork) -> object:
     from omlt.neuralnet import NetworkDefinition, ReluBigMFormulation
     from omlt.neuralnet.layer import DenseLayer, InputLayer
 
-    found = NetworkDefinition(scaled_input_bounds={0: (0, 9), 1: (0, 9)})
+    definition = NetworkDefinition(scaled_input_bounds={0: (0, 9), 1: (0, 9)})
     before = InputLayer([2])
-    found.add_layer(before)
+    definition.add_layer(before)
     for i, (weights, bias) in enumerate(form.layers):
         last = i == len(form.layers) - 1
         layer = DenseLayer([weights.shape[1]], [len(bias)], weights.T, bias, activation="linear" if last else "relu")
-        found.add_layer(layer)
-        found.add_edge(before, layer)
+        definition.add_layer(layer)
+        definition.add_edge(before, layer)
         before = layer
-    return ReluBigMFormulation(found)
+    return ReluBigMFormulation(definition)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -48,7 +48,7 @@ def test_the_same_optimum(seed: int) -> None:
     factual = np.array([4.0, 5.0])
     goal = to_class(form, 1 - form.predict(factual[None])[0])
     problem = Problem(schema, factual, form, goal, Plausibility(circuit, weight=0.5, approximate=True))
-    own = mio.solve(problem)
+    ours = mio.solve(problem)
 
     model = pyo.ConcreteModel()
     inputs = mio.encode_schema(schema)
@@ -62,9 +62,9 @@ def test_the_same_optimum(seed: int) -> None:
     (alternative,) = goal.alternatives
     model.wires.add(float(alternative.coefficients[0, 0]) * model.network.outputs[0] >= float(alternative.lower[0]))
     model.objective = pyo.Objective(expr=mio.encode_cost(moves) - 0.5 * density.log_likelihood)
-    found = pyo.SolverFactory("appsi_highs").solve(model, load_solutions=False)
-    if own.status == "infeasible":
-        assert str(found.solver.termination_condition) in ("infeasible", "infeasibleOrUnbounded")
+    result = pyo.SolverFactory("appsi_highs").solve(model, load_solutions=False)
+    if ours.status == "infeasible":
+        assert str(result.solver.termination_condition) in ("infeasible", "infeasibleOrUnbounded")
     else:
-        best = found.problem.upper_bound
-        assert best == pytest.approx(own.solutions[0].objective, abs=1e-5)
+        best = result.problem.upper_bound
+        assert best == pytest.approx(ours.solutions[0].objective, abs=1e-5)

@@ -23,24 +23,27 @@ from tests.strategies import generators, problems
 
 
 def demands_of(problem: Problem) -> list[int]:
-    own = problem.plausibility
-    return list(range(len(problem.schema.constraints) + (own is not None and own.lower > -math.inf)))
+    plausibility = problem.plausibility
+    return list(range(len(problem.schema.constraints) + (plausibility is not None and plausibility.lower > -math.inf)))
 
 
 def smallest_conflicts(problem: Problem) -> list[set[int]]:
     """All smallest sets of demands that no row meets."""
     demands = demands_of(problem)
     for size in range(len(demands) + 1):
-        found = [set(own) for own in combinations(demands, size) if not len(answers_of(kept(problem, own)).rows)]
-        if found:
-            return found
+        subsets = combinations(demands, size)
+        conflicts = [set(subset) for subset in subsets if not len(answers_of(kept(problem, subset)).rows)]
+        if conflicts:
+            return conflicts
     return []
 
 
 def named(problem: Problem, conflict: Conflict) -> set[int]:
     """The demands of a conflict by number."""
     constraints = problem.schema.constraints
-    return {len(constraints) if own.constraint is None else constraints.index(own.constraint) for own in conflict.reasons}
+    return {
+        len(constraints) if reason.constraint is None else constraints.index(reason.constraint) for reason in conflict.reasons
+    }
 
 
 @given(problems(rows=150, features=3), generators())
@@ -68,8 +71,8 @@ def loan(*rules: likely.schema.Constraint, least: float = -math.inf) -> Problem:
     columns = (Column(0, 1.0), Column(2, 2.0))
     form = LinearModel(Link("logistic"), ("no", "yes"), columns, np.array([[1.0, 1.0]]), np.array([-7.5]))
     circuit = circuit_of(np.random.default_rng(0), schema)
-    own = Plausibility(circuit, lower=least) if least > -math.inf else None
-    return Problem(schema, np.array([1.0, 0.0, 0.0]), form, to_class(form, "yes"), own)
+    plausibility = Plausibility(circuit, lower=least) if least > -math.inf else None
+    return Problem(schema, np.array([1.0, 0.0, 0.0]), form, to_class(form, "yes"), plausibility)
 
 
 def test_in_words() -> None:
@@ -107,8 +110,8 @@ def test_a_problem_with_an_answer_is_refused() -> None:
 def test_undecided_is_not_called_smallest() -> None:
     def never(problem: Problem, limits: Limits) -> likely.problem.Result:
         full = len(problem.schema.constraints) == 3
-        found = solve(problem, limits)
-        return found if full else likely.problem.Result("unknown", (), found.bounds)
+        result = solve(problem, limits)
+        return result if full else likely.problem.Result("unknown", (), result.bounds)
 
     conflict = why(loan(likely.Immutable("n"), likely.Range("m", upper=2), likely.Immutable("c")), never)
     assert not conflict.smallest

@@ -43,10 +43,10 @@ def test_probability_says_what_the_model_says(form: LinearModel, rng: np.random.
     assume((low, high) != (0, 1))
     scores = scores_of(form, rng)
     number = int(rng.integers(len(form.classes)))
-    found = form.link.probabilities(scores)[:, number]
+    shares = form.link.probabilities(scores)[:, number]
     goal = probability(form, form.classes[number], low, high)
     met = goal.met(scores)
-    inside, outside = (low + 1e-9 < found) & (found < high - 1e-9), (found < low - 1e-9) | (found > high + 1e-9)
+    inside, outside = (low + 1e-9 < shares) & (shares < high - 1e-9), (shares < low - 1e-9) | (shares > high + 1e-9)
     assert met[inside].all()
     assert not met[outside].any()
     for alternative in goal.alternatives:
@@ -64,10 +64,10 @@ def test_what_the_goals_say() -> None:
 
 def test_prediction_is_after_the_link() -> None:
     scores = np.array([[-1.0], [0.0], [1.0], [2.0]])
-    for kind, own in (("identity", scores[:, 0]), ("exponential", np.exp(scores[:, 0]))):
+    for kind, predicted in (("identity", scores[:, 0]), ("exponential", np.exp(scores[:, 0]))):
         form = form_of(kind)
         for low, high in ((0.5, 2.0), (-1.0, 1.0), (1.0, np.inf), (-np.inf, 3.0)):
-            assert prediction(form, low, high).met(scores).tolist() == ((low <= own) & (own <= high)).tolist()
+            assert prediction(form, low, high).met(scores).tolist() == ((low <= predicted) & (predicted <= high)).tolist()
 
 
 @pytest.mark.parametrize(

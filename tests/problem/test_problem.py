@@ -29,7 +29,7 @@ def test_it_can_be_sent_elsewhere() -> None:
         after = solve(asked)
         assert after.status == before.status
         assert after.bounds == before.bounds
-        assert [own.row.tolist() for own in after.solutions] == [own.row.tolist() for own in before.solutions]
+        assert [solution.row.tolist() for solution in after.solutions] == [solution.row.tolist() for solution in before.solutions]
     assert pickle.loads(pickle.dumps(before)).bounds == before.bounds
 
 

@@ -55,6 +55,14 @@ def encode_circuit(
     `likely.mio.circuit_hull`; there is no big-M, and "over" is the smaller of two maxima at the root instead of at every
     sum. `target` are 0-1 expressions for the values of the circuit's target, and a last one for "any"; without it, the
     target is summed over. A density that is no histogram is cut into pieces, and taken at its least or greatest on each.
+
+    Args:
+        circuit: The density.
+        inputs: The row.
+        target: The class of the row.
+        formulation: "hull" or "paper".
+        side: "under" or "over".
+        big_m: For "paper": one constant for all nodes, instead of bounds of each.
     """
     from likely.mio.circuit_hull import encode_hull
     from likely.mio.circuit_paper import encode_paper
@@ -68,7 +76,12 @@ def encode_circuit(
 
 
 def edge_logs(node: Sum, side: Side) -> list[Numbers]:
-    """What is added to the children of a sum: one maximum for "under", two for "over" (-inf for a weight of 0)."""
+    """What is added to the children of a sum: one maximum for "under", two for "over" (-inf for a weight of 0).
+
+    Args:
+        node: The sum.
+        side: "under" or "over".
+    """
     weights = np.array(node.weights)
     with np.errstate(divide="ignore"):
         logs = np.log(weights)
@@ -79,10 +92,15 @@ def edge_logs(node: Sum, side: Side) -> list[Numbers]:
 
 
 def leaf_values(parts: Sequence[VariableLeaves], row: Numbers) -> dict[int, tuple[VariableLeaves, int, tuple[str, int], float]]:
-    """For every leaf: its variable, its number there, where it has the row's value, and its logarithm there."""
-    found = {}
+    """For every leaf: its variable, its number there, where it has the row's value, and its logarithm there.
+
+    Args:
+        parts: The leaves of every variable.
+        row: A row with its class, as doubles.
+    """
+    leaves = {}
     for part, value in zip(parts, row, strict=True):
         for i, leaf in enumerate(part.leaves):
             place = part.place(i, float(value))
-            found[leaf] = part, i, place, part.log(i, place)
-    return found
+            leaves[leaf] = part, i, place, part.log(i, place)
+    return leaves

@@ -14,7 +14,8 @@ Choosing the largest child at every sum selects a tree with exactly one leaf per
 
 (A sum with one child needs nothing; values and runs with density 0, and what only they lead to, have no column.) The s of
 cells are 0-1, all flows follow. Guarantee: at any row, the greatest `log_likelihood` is the maximum over induced trees,
-to the solver's tolerance; the relaxation is the convex hull of each sum's disjunction. For "over" there are two flows over the
+to the solver's tolerance; the relaxation is the convex hull of each sum's disjunction (Balas, "Disjunctive programming", 1979;
+its extended formulation is a flow because products share theirs). For "over" there are two flows over the
 same cells, one with (log w_a + log n) and one with log(sum of weights) on the edges, and two rows at the root.
 """
 
@@ -31,45 +32,52 @@ from likely.mio.circuit import Likelihood, edge_logs, leaf_values
 from likely.mio.inputs import Cells, RowVariables, cell_holds, encode_cells
 from likely.mio.intervals import CellTree, Node
 from likely.mio.leaves import Side, VariableLeaves, leaves_of
-from likely.mio.modelling import Block, Expression, Variable, add, block, blocks, growing, numbers, rows, total
+from likely.mio.modelling import Block, Expression, Variable, add, growing, new_block, new_blocks, numbers, rows, total
 from likely.schema.values import Numbers
 
 
 def encode_hull(circuit: Circuit, inputs: RowVariables, target: Sequence[Expression] | None, side: Side) -> Likelihood:
-    """The flow formulation; see the module."""
+    """The flow formulation; see the module.
+
+    Args:
+        circuit: The density.
+        inputs: The row.
+        target: 0-1 expressions for the class of the row.
+        side: "under" or "over".
+    """
     parts = leaves_of(circuit, inputs, target, side)
-    own = block()
-    own.rows, own.log_likelihood = rows(), numbers(1, None, None)
-    own.variable = blocks(len(parts))
-    cells = {j: _encode_cells(own.variable[j], part) for j, part in enumerate(parts) if _has_numbers(part)}
-    own.flow = blocks(1 if side == "under" else 2)
-    flows = [_Flow(circuit, parts, cells, side, i) for i in range(len(own.flow))]
+    block = new_block()
+    block.rows, block.log_likelihood = rows(), numbers(1, None, None)
+    block.variable = new_blocks(len(parts))
+    cells = {j: _encode_cells(block.variable[j], part) for j, part in enumerate(parts) if _has_numbers(part)}
+    block.flow = new_blocks(1 if side == "under" else 2)
+    flows = [_Flow(circuit, parts, cells, side, i) for i in range(len(block.flow))]
     for i, flow in enumerate(flows):
-        add(own, own.log_likelihood[0] <= flow.encode(own.flow[i]))
+        add(block, block.log_likelihood[0] <= flow.encode(block.flow[i]))
 
     def value(row: Numbers) -> float:
         return min(flow.values(row)[-1] for flow in flows)
 
     def set_values(row: Numbers) -> None:
-        for j, held in cells.items():
-            held.set(float(row[j]))
+        for j, part in cells.items():
+            part.set(float(row[j]))
         for flow in flows:
             flow.set(row)
-        own.log_likelihood[0].set_value(value(row))
+        block.log_likelihood[0].set_value(value(row))
 
-    return Likelihood(circuit, own, own.log_likelihood[0], set_values, value, cells)
+    return Likelihood(circuit, block, block.log_likelihood[0], set_values, value, cells)
 
 
 def _has_numbers(part: VariableLeaves) -> bool:
     return part.inputs is not None and part.inputs.scale is not None
 
 
-def _encode_cells(own: Block, part: VariableLeaves) -> Cells:
+def _encode_cells(block: Block, part: VariableLeaves) -> Cells:
     """The cells on which all leaves of a variable are constant."""
     assert part.inputs is not None
-    own.rows = rows()
-    cells = encode_cells(own, part.inputs, *part.cells)
-    part.inputs.held += cells.held
+    block.rows = rows()
+    cells = encode_cells(block, part.inputs, *part.cells)
+    part.inputs.indicator_bounds += cells.indicator_bounds
     return cells
 
 
@@ -78,7 +86,7 @@ class _Flow:
 
     def __init__(self, circuit: Circuit, parts: list[VariableLeaves], cells: Mapping[int, Cells], side: Side, which: int) -> None:
         self.circuit, self.parts, self.cells = circuit, parts, cells
-        self.trees = {j: CellTree(len(own.low)) for j, own in cells.items()}
+        self.trees = {j: CellTree(len(part.low)) for j, part in cells.items()}
         self.edges = {n: edge_logs(node, side)[which] for n, node in enumerate(circuit.nodes) if isinstance(node, Sum)}
         self.place = {leaf: (part, i) for part in parts for i, leaf in enumerate(part.leaves)}
         self.alive = self._alive()
@@ -88,26 +96,26 @@ class _Flow:
 
     def _alive(self) -> list[bool]:
         """Which nodes have a density above 0 somewhere."""
-        found: list[bool] = []
+        alive: list[bool] = []
         for n, node in enumerate(self.circuit.nodes):
             if isinstance(node, Leaf):
                 part, i = self.place[n]
                 logs = np.concatenate([part.atom_logs[i], part.runs[i].logs])
-                found.append(bool((logs > -math.inf).any()))
+                alive.append(bool((logs > -math.inf).any()))
             elif isinstance(node, Sum):
-                found.append(any(found[a] and log > -math.inf for a, log in zip(node.children, self.edges[n], strict=True)))
+                alive.append(any(alive[a] and log > -math.inf for a, log in zip(node.children, self.edges[n], strict=True)))
             else:
-                found.append(all(found[a] for a in node.children))
-        return found
+                alive.append(all(alive[a] for a in node.children))
+        return alive
 
     def _children(self, n: int, node: Sum) -> list[tuple[int, int, float]]:
         """Edge, child and what the edge adds, of the children that can be chosen."""
         logs = self.edges[n]
         return [(e, a, float(logs[e])) for e, a in enumerate(node.children) if self.alive[a] and logs[e] > -math.inf]
 
-    def encode(self, own: Block) -> Expression:
+    def encode(self, block: Block) -> Expression:
         """The variables and rows of the flow; returns what it adds up to."""
-        own.rows, own.edge, own.atom, own.run = rows(), growing(), growing(), growing()
+        block.rows, block.edge, block.atom, block.run = rows(), growing(), growing(), growing()
         nodes = self.circuit.nodes
         into: list[list[Expression]] = [[] for _ in nodes]
         into[-1].append(1.0)
@@ -117,19 +125,19 @@ class _Flow:
             if not into[n] or not self.alive[n]:
                 continue
             if isinstance(node, Leaf):
-                terms += self._encode_leaf(own, n, node.variable, into[n])
+                terms += self._encode_leaf(block, n, node.variable, into[n])
             elif isinstance(node, Sum):
-                terms += self._encode_sum(own, n, node, into)
+                terms += self._encode_sum(block, n, node, into)
             else:
                 for a in node.children:
                     into[a] += into[n]
         if self.alive[-1]:
-            self._couple(own)
+            self._couple(block)
         else:  # no row has a density above 0
-            add(own, own.edge.add() >= 2)
+            add(block, block.edge.add() >= 2)
         return total(terms) if terms else 0.0
 
-    def _encode_sum(self, own: Block, n: int, node: Sum, into: list[list[Expression]]) -> list[Expression]:
+    def _encode_sum(self, block: Block, n: int, node: Sum, into: list[list[Expression]]) -> list[Expression]:
         children = self._children(n, node)
         if len(children) == 1:
             _, a, log = children[0]
@@ -137,54 +145,54 @@ class _Flow:
             return [log * flow for flow in into[n]]
         terms = []
         for e, a, log in children:
-            flow = self.edge_flows[n, e] = own.edge.add()
+            flow = self.edge_flows[n, e] = block.edge.add()
             into[a].append(flow)
             terms.append(log * flow)
-        add(own, total(self.edge_flows[n, e] for e, _, _ in children) == total(into[n]))
+        add(block, total(self.edge_flows[n, e] for e, _, _ in children) == total(into[n]))
         return terms
 
-    def _encode_leaf(self, own: Block, n: int, j: int, into: list[Expression]) -> list[Expression]:
+    def _encode_leaf(self, block: Block, n: int, j: int, into: list[Expression]) -> list[Expression]:
         part, i = self.place[n]
         terms, flows = [], []
         for k in np.flatnonzero(part.atom_logs[i] > -math.inf):
-            flow = self.atom_flows[n, int(k)] = own.atom.add()
+            flow = self.atom_flows[n, int(k)] = block.atom.add()
             flows.append(flow)
             terms.append(float(part.atom_logs[i][k]) * flow)
         spans = part.runs[i].spans(self.cells[j].low) if j in self.cells else []
         for r in np.flatnonzero(part.runs[i].logs > -math.inf):
-            pieces = self.run_flows[n, int(r)] = self.trees[j].enter(*spans[r], own.run.add)
+            pieces = self.run_flows[n, int(r)] = self.trees[j].enter(*spans[r], block.run.add)
             flows += pieces.values()
             terms += [float(part.runs[i].logs[r]) * flow for flow in pieces.values()]
-        add(own, total(flows) == total(into))
+        add(block, total(flows) == total(into))
         return terms
 
-    def _couple(self, own: Block) -> None:
+    def _couple(self, block: Block) -> None:
         """The flows through all leaves of a variable go where its value is."""
         for j, part in enumerate(self.parts):
             for k, indicator in enumerate(part.indicators):
                 flows = [self.atom_flows[leaf, k] for leaf in part.leaves if (leaf, k) in self.atom_flows]
                 if flows or not isinstance(indicator, float):
-                    add(own, total(flows) == indicator)
+                    add(block, total(flows) == indicator)
             if j in self.cells:
-                self.trees[j].encode(own, self.cells[j].variables, own.run.add)
+                self.trees[j].encode(block, self.cells[j].variables, block.run.add)
 
     def values(self, row: Numbers) -> list[float]:
         """What every node is worth at a row."""
         leaves = leaf_values(self.parts, row)
-        found: list[float] = []
+        logs: list[float] = []
         for n, node in enumerate(self.circuit.nodes):
             if isinstance(node, Leaf):
-                found.append(leaves[n][3])
+                logs.append(leaves[n][3])
             elif isinstance(node, Sum):
-                found.append(max(found[a] + float(log) for a, log in zip(node.children, self.edges[n], strict=True)))
+                logs.append(max(logs[a] + float(log) for a, log in zip(node.children, self.edges[n], strict=True)))
             else:
-                found.append(sum(found[a] for a in node.children))
-        return found
+                logs.append(sum(logs[a] for a in node.children))
+        return logs
 
     def set(self, row: Numbers) -> None:
         """Give the flows the values of the best induced tree of a row."""
         values, leaves = self.values(row), leaf_values(self.parts, row)
-        several = [own.values() for own in self.run_flows.values()] + [tree.edges.values() for tree in self.trees.values()]
+        several = [flows.values() for flows in self.run_flows.values()] + [tree.edges.values() for tree in self.trees.values()]
         for variable in chain(self.edge_flows.values(), self.atom_flows.values(), *several):
             variable.set_value(0)
         stack = [len(self.circuit.nodes) - 1]
@@ -209,6 +217,6 @@ class _Flow:
             if (n, place) in self.atom_flows:
                 self.atom_flows[n, place].set_value(1)
             return
-        own = self.cells[j]
-        cell = int(cell_holds(own.inputs, own.low, own.high, value).argmax())
+        cells = self.cells[j]
+        cell = int(cell_holds(cells.inputs, cells.low, cells.high, value).argmax())
         self.trees[j].set(self.run_flows.get((n, place), {}), cell)

@@ -1,4 +1,6 @@
-"""The circuit as the paper writes it: a 0-1 variable for every bin of every leaf and for every child of every sum.
+"""The circuit as the LiCE paper writes it: a 0-1 variable for every bin of every leaf and for every child of every sum.
+
+Němeček, Pevný, Mareček: "Generating likely counterfactuals using sum-product networks", ICLR 2025.
 
 With o_n the value of node n:
 
@@ -25,9 +27,9 @@ import numpy as np
 
 from likely.circuit import Circuit, Leaf, Product, Sum
 from likely.mio.circuit import Likelihood, edge_logs, leaf_values
-from likely.mio.inputs import Held, RowVariables
+from likely.mio.inputs import IndicatorBounds, RowVariables
 from likely.mio.leaves import Side, VariableLeaves, leaves_of
-from likely.mio.modelling import Block, Expression, Variable, add, block, growing, numbers, rows, total
+from likely.mio.modelling import Block, Expression, Variable, add, growing, new_block, numbers, rows, total
 from likely.schema.values import Numbers
 
 
@@ -35,15 +37,15 @@ def encode_paper(
     circuit: Circuit, inputs: RowVariables, target: Sequence[Expression] | None, side: Side, big_m: float | None
 ) -> Likelihood:
     """The paper's formulation; see the module."""
-    own = block()
+    block = new_block()
     maker = _Paper(circuit, leaves_of(circuit, inputs, target, side), side, big_m)
-    maker.encode(own)
+    maker.encode(block)
 
     def set_values(row: Numbers) -> None:
         maker.set(row)
-        own.log_likelihood[0].set_value(maker.values(row)[-1])
+        block.log_likelihood[0].set_value(maker.values(row)[-1])
 
-    return Likelihood(circuit, own, own.log_likelihood[0], set_values, maker.value)
+    return Likelihood(circuit, block, block.log_likelihood[0], set_values, maker.value)
 
 
 class _Paper:
@@ -71,7 +73,9 @@ class _Paper:
         least, most = self._bounds(possible=True)
         if not math.isfinite(least[-1]):
             return -1.0
-        largest = max((float(np.abs(own[np.isfinite(own)]).max(initial=0.0)) for own in map(self._logs, self.place)), default=0.0)
+        largest = max(
+            (float(np.abs(logs[np.isfinite(logs)]).max(initial=0.0)) for logs in map(self._logs, self.place)), default=0.0
+        )
         return -(most[-1] - least[-1]) - largest - 10.0
 
     def _bounds(self, *, possible: bool = False) -> tuple[list[float], list[float]]:
@@ -91,90 +95,90 @@ class _Paper:
                 high.append(-math.inf if dead else sum(ends[1]))
             else:
                 maxima = [self._ends(node, logs, low, high) for logs in self.edges[n]]
-                low.append(min(own[0] for own in maxima))
-                high.append(min(own[1] for own in maxima))
+                low.append(min(ends[0] for ends in maxima))
+                high.append(min(ends[1] for ends in maxima))
         return low, high
 
     @staticmethod
     def _ends(node: Sum, logs: Numbers, low: list[float], high: list[float]) -> tuple[float, float]:
         kept = [(low[a] + float(c), high[a] + float(c)) for a, c in zip(node.children, logs, strict=True) if c > -math.inf]
-        return min((own for own, _ in kept), default=math.inf), max((own for _, own in kept), default=-math.inf)
+        return min((end for end, _ in kept), default=math.inf), max((end for _, end in kept), default=-math.inf)
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
-    def encode(self, own: Block) -> None:
+    def encode(self, block: Block) -> None:
         """All variables and rows."""
-        own.rows, own.log_likelihood = rows(), numbers(1, None, None)
-        own.node, own.not_bin, own.not_child = growing(None, None), growing(0, 1, whole=True), growing(0, 1, whole=True)
+        block.rows, block.log_likelihood = rows(), numbers(1, None, None)
+        block.node, block.not_bin, block.not_child = growing(None, None), growing(0, 1, whole=True), growing(0, 1, whole=True)
         for n, node in enumerate(self.circuit.nodes):
-            self.node[n] = own.node.add()
+            self.node[n] = block.node.add()
             if isinstance(node, Leaf):
-                self._encode_leaf(own, n)
+                self._encode_leaf(block, n)
             elif isinstance(node, Product):
-                add(own, self.node[n] == total(self.node[a] for a in node.children))
+                add(block, self.node[n] == total(self.node[a] for a in node.children))
             else:
                 for which, logs in enumerate(self.edges[n]):
-                    self._encode_maximum(own, n, node, which, logs)
-        add(own, own.log_likelihood[0] <= self.node[len(self.circuit.nodes) - 1])
+                    self._encode_maximum(block, n, node, which, logs)
+        add(block, block.log_likelihood[0] <= self.node[len(self.circuit.nodes) - 1])
         least = self._bounds(possible=True)[0][-1]
-        own.log_likelihood[0].setlb(least - 1 if math.isfinite(least) else None)
+        block.log_likelihood[0].setlb(least - 1 if math.isfinite(least) else None)
         if not math.isfinite(least):  # no row has a density above 0
-            add(own, own.log_likelihood[0] >= 1 + self.high[-1])
+            add(block, block.log_likelihood[0] >= 1 + self.high[-1])
 
-    def _encode_leaf(self, own: Block, n: int) -> None:
+    def _encode_leaf(self, block: Block, n: int) -> None:
         part, i = self.place[n]
         runs, logs = part.runs[i], np.where(np.isfinite(self._logs(n)), self._logs(n), self.never)
         atoms = total(float(log) * atom for log, atom in zip(logs, part.indicators, strict=False))
         if part.inputs is None or part.inputs.scale is None:
-            add(own, self.node[n] == atoms)
+            add(block, self.node[n] == atoms)
             return
         first, scale, number = len(part.indicators), part.inputs.scale, part.inputs.variable
         if len(runs.low) == 1 and not part.indicators:
-            add(own, self.node[n] == float(logs[first]))
+            add(block, self.node[n] == float(logs[first]))
             return
         chosen = []
         low, high = scale.units(runs.low), scale.units(runs.high)
         for r in range(len(runs.low)):
-            not_bin = self.not_bin[n, r] = own.not_bin.add()
+            not_bin = self.not_bin[n, r] = block.not_bin.add()
             chosen.append(1 - not_bin)
-            add(own, number >= float(low[r]) * (1 - not_bin))
-            add(own, number <= float(high[r]) + (scale.length - float(high[r])) * not_bin)
-            part.inputs.held.append(Held(not_bin, float(runs.low[r]), float(runs.high[r]), negated=True))
-        add(own, total(chosen) == part.inputs.is_number)
-        add(own, self.node[n] == atoms + total(float(log) * bin_ for log, bin_ in zip(logs[first:], chosen, strict=True)))
+            add(block, number >= float(low[r]) * (1 - not_bin))
+            add(block, number <= float(high[r]) + (scale.length - float(high[r])) * not_bin)
+            part.inputs.indicator_bounds.append(IndicatorBounds(not_bin, float(runs.low[r]), float(runs.high[r]), negated=True))
+        add(block, total(chosen) == part.inputs.is_number)
+        add(block, self.node[n] == atoms + total(float(log) * bin_ for log, bin_ in zip(logs[first:], chosen, strict=True)))
 
-    def _encode_maximum(self, own: Block, n: int, node: Sum, which: int, logs: Numbers) -> None:
+    def _encode_maximum(self, block: Block, n: int, node: Sum, which: int, logs: Numbers) -> None:
         """The sum is at most one of its children, with what the edge adds."""
         children = [(e, a, float(logs[e])) for e, a in enumerate(node.children) if logs[e] > -math.inf]
         if not children:
-            add(own, self.node[n] <= self.never)
+            add(block, self.node[n] <= self.never)
         for e, a, log in children:
-            off = self.not_child[n, e, which] = own.not_child.add()
+            off = self.not_child[n, e, which] = block.not_child.add()
             room = self.high[n] - self.low[a] - log if self.big_m is None else self.big_m
-            add(own, self.node[n] <= self.node[a] + log + max(0.0, room) * off)
+            add(block, self.node[n] <= self.node[a] + log + max(0.0, room) * off)
         if children:
-            add(own, total(self.not_child[n, e, which] for e, _, _ in children) == len(children) - 1)
+            add(block, total(self.not_child[n, e, which] for e, _, _ in children) == len(children) - 1)
 
     # -- values -------------------------------------------------------------------------------------------------------
 
     def values(self, row: Numbers) -> list[float]:
         """What every node is worth at a row, log 0 being what stands for it."""
         leaves = leaf_values(self.parts, row)
-        found: list[float] = []
+        logs: list[float] = []
         for n, node in enumerate(self.circuit.nodes):
             if isinstance(node, Leaf):
-                found.append(leaves[n][3] if leaves[n][3] > -math.inf else self.never)
+                logs.append(leaves[n][3] if leaves[n][3] > -math.inf else self.never)
             elif isinstance(node, Product):
-                found.append(sum(found[a] for a in node.children))
+                logs.append(sum(logs[a] for a in node.children))
             else:
-                both = [[found[a] + float(log) for a, log in zip(node.children, logs, strict=True)] for logs in self.edges[n]]
-                found.append(max(self.never, min(max(own) for own in both)))
-        return found
+                both = [[logs[a] + float(log) for a, log in zip(node.children, added, strict=True)] for added in self.edges[n]]
+                logs.append(max(self.never, min(max(sums) for sums in both)))
+        return logs
 
     def value(self, row: Numbers) -> float:
         """What the root can be at most at a row."""
-        found, least = self.values(row)[-1], self._bounds(possible=True)[0][-1]
-        return found if found >= least - 1 else -math.inf
+        log, least = self.values(row)[-1], self._bounds(possible=True)[0][-1]
+        return log if log >= least - 1 else -math.inf
 
     def set(self, row: Numbers) -> None:
         """Give the variables the values that follow from a row."""
@@ -186,8 +190,8 @@ class _Paper:
         for n, logs in self.edges.items():
             node = self.circuit.nodes[n]
             assert isinstance(node, Sum)
-            for which, own in enumerate(logs):
-                best = int(np.argmax([values[a] + float(log) for a, log in zip(node.children, own, strict=True)]))
+            for which, added in enumerate(logs):
+                best = int(np.argmax([values[a] + float(log) for a, log in zip(node.children, added, strict=True)]))
                 for e in range(len(node.children)):
                     if (n, e, which) in self.not_child:
                         self.not_child[n, e, which].set_value(int(e != best))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from likely.errors import ProblemError
 from likely.mio.bounds import layers_of, points_of, unit_bounds
 from likely.mio.inputs import RowVariables
-from likely.mio.modelling import Block, block
+from likely.mio.modelling import Block, new_block
 from likely.mio.network import encode_network
 from likely.mio.reach import Reach, all_of
 from likely.mio.scores import Scores, affine, encode_columns
@@ -21,6 +21,10 @@ def encode_classifier(form: Form, inputs: RowVariables) -> Scores:
 
     See `encode_linear`, `encode_network` and `encode_trees`; what OMLT or another package made of a model can be wired to
     the inputs instead.
+
+    Args:
+        form: The classifier.
+        inputs: The row.
     """
     if isinstance(form, TreeEnsemble):
         return encode_trees(form, inputs)
@@ -32,11 +36,16 @@ def encode_classifier(form: Form, inputs: RowVariables) -> Scores:
 
 
 def encode_linear(form: LinearModel, inputs: RowVariables) -> Scores:
-    """score = weights @ columns + bias: expressions, no rows and no columns. Exact."""
+    """score = weights @ columns + bias: expressions, no rows and no columns. Exact.
 
-    def bounds(own: Block, reach: Sequence[Reach]) -> tuple[Numbers, Numbers]:
+    Args:
+        form: The linear model.
+        inputs: The row.
+    """
+
+    def bounds(block: Block, reach: Sequence[Reach]) -> tuple[Numbers, Numbers]:
         return unit_bounds(layers_of(form), points_of(form.columns, reach))[0]
 
-    own = block()
+    block = new_block()
     outputs = affine(form.weights, form.bias, encode_columns(form, inputs))
-    return Scores(form, own, outputs, *bounds(own, all_of(inputs)), lambda row: None, bounds)
+    return Scores(form, block, outputs, *bounds(block, all_of(inputs)), lambda row: None, bounds)

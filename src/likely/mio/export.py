@@ -16,7 +16,10 @@ ENDINGS = (".lp", ".mps", ".nl")
 def export(problem: Problem, path: str | Path, **settings: Any) -> Programme:
     """Write a problem to a `.lp`, `.mps` or `.nl` file; returns its programme, to decode a solution with.
 
-    `settings` are those of `Programme`: `formulation`, `side`, `big_m`.
+    Args:
+        problem: What is asked.
+        path: The file; its ending says the format.
+        **settings: Those of `Programme`: `formulation`, `side`, `big_m`.
     """
     if Path(path).suffix not in ENDINGS:
         raise ProblemError("A file for a programme", f"end in {', '.join(ENDINGS)}", repr(Path(path).name), "rename it")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, rows, total, value_of
+from likely.mio.modelling import Block, Expression, Variable, add, binaries, new_block, new_blocks, numbers, rows, total, value_of
 from likely.mio.tolerances import SMALLEST
 from likely.problem.domain import Partition, partition
 from likely.schema import Feature, Schema
@@ -20,9 +20,14 @@ from likely.schema.values import Numbers
 _NONE = np.empty(0)
 
 
-def cells_of(feature: Feature, starts: Numbers = _NONE, factual: float = math.nan) -> Partition:
-    """The closed cells between these starts, from value to value."""
-    return partition(feature, MoveCost(0.0, 0.0), factual, starts)
+def cells_of(feature: Feature, breakpoints: Numbers = _NONE) -> Partition:
+    """The closed cells between breakpoints, from value to value.
+
+    Args:
+        feature: Whose numbers.
+        breakpoints: The doubles at which a cell begins.
+    """
+    return partition(feature, MoveCost(0.0, 0.0), math.nan, breakpoints)
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,16 @@ class Scale:
 
     def units(self, values: Numbers) -> Numbers:
         """The variable's value at each number."""
-        found = (np.asarray(values, dtype=np.float64) - self.base) / self.unit
+        units = (np.asarray(values, dtype=np.float64) - self.base) / self.unit
         if self.grid:
-            return np.round(found)
-        found = np.where(found > self.length - SMALLEST, self.length, found)
-        return np.where(found < SMALLEST, 0.0, found)
+            return np.round(units)
+        units = np.where(units > self.length - SMALLEST, self.length, units)
+        return np.where(units < SMALLEST, 0.0, units)
 
     def number(self, unit: float) -> float:
         """The number at a value of the variable."""
-        found = self.base + self.unit * (round(unit) if self.grid else unit)
-        return float(snap(np.array([found]), self.grid)[0]) + 0.0 if self.grid else found
+        number = self.base + self.unit * (round(unit) if self.grid else unit)
+        return float(snap(np.array([number]), self.grid)[0]) + 0.0 if self.grid else number
 
 
 def scale_of(feature: Feature) -> Scale:
@@ -59,7 +64,7 @@ def scale_of(feature: Feature) -> Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class IndicatorBounds:
     """While `variable` is 1 (or 0, if `negated`), the number of a feature lies between `low` and `high`."""
 
     variable: Variable
@@ -89,13 +94,13 @@ class FeatureInputs:
     is_number: Expression
     scale: Scale | None = None
     variable: Variable = None
-    own_variables: list[Variable] = field(default_factory=list)
+    atom_variables: list[Variable] = field(default_factory=list)
     holes: Cells | None = None
     #: What the programme says of the number, for good, and for the factual at hand.
-    held: list[Held] = field(default_factory=list)
-    held_now: list[Held] = field(default_factory=list)
+    indicator_bounds: list[IndicatorBounds] = field(default_factory=list)
+    question_bounds: list[IndicatorBounds] = field(default_factory=list)
     #: Values that are no multiples of the step, and stand for the multiple beside them.
-    apart: Numbers = field(default_factory=lambda: _NONE)
+    off_grid: Numbers = field(default_factory=lambda: _NONE)
 
     @property
     def number(self) -> Expression:
@@ -106,7 +111,7 @@ class FeatureInputs:
     @property
     def variables(self) -> list[Variable]:
         """Its variables, none of them negative."""
-        return [*self.own_variables, *([] if self.scale is None else [self.variable])]
+        return [*self.atom_variables, *([] if self.scale is None else [self.variable])]
 
     def atom(self, value: float) -> int | None:
         """The place of the atom that a double stands for, if it is one."""
@@ -116,9 +121,9 @@ class FeatureInputs:
     def set(self, value: float) -> None:
         """Give the variables the values that stand for this double."""
         atom = self.atom(value)
-        first = len(self.atoms) - len(self.own_variables)  # of a binary feature, the second value has the only variable
-        for k, own in enumerate(self.own_variables):
-            own.set_value(int(k + first == atom))
+        first = len(self.atoms) - len(self.atom_variables)  # of a binary feature, the second value has the only variable
+        for k, variable in enumerate(self.atom_variables):
+            variable.set_value(int(k + first == atom))
         if self.scale is not None:
             self.variable.set_value(0.0 if atom is not None else float(self.scale.units(np.array([value]))[0]))
         if self.holes is not None:
@@ -132,11 +137,11 @@ class FeatureInputs:
         assert self.scale is not None
         number = self.scale.number(self.variable.value)
         if self.scale.grid:
-            beside = self.apart[self.scale.units(self.apart) == round(self.variable.value)]
+            beside = self.off_grid[self.scale.units(self.off_grid) == round(self.variable.value)]
             return float(beside[0]) if len(beside) else number
-        held = [own for own in (*self.held, *self.held_now) if own.active]
-        low = max((own.low for own in held), default=self.feature.lower)
-        high = min((own.high for own in held), default=self.feature.upper)
+        active = [bounds for bounds in (*self.indicator_bounds, *self.question_bounds) if bounds.active]
+        low = max((bounds.low for bounds in active), default=self.feature.lower)
+        high = min((bounds.high for bounds in active), default=self.feature.upper)
         return min(max(number, low), high) if low <= high else math.nan
 
 
@@ -150,9 +155,12 @@ class Cells:
     variables: list[Variable]
 
     @property
-    def held(self) -> list[Held]:
+    def indicator_bounds(self) -> list[IndicatorBounds]:
         """What the variables say of the number."""
-        return [Held(own, float(a), float(b)) for own, a, b in zip(self.variables, self.low, self.high, strict=True)]
+        return [
+            IndicatorBounds(variable, float(a), float(b))
+            for variable, a, b in zip(self.variables, self.low, self.high, strict=True)
+        ]
 
     def set(self, value: float) -> None:
         """Give the variables the values that follow from the feature's double."""
@@ -180,12 +188,12 @@ class RowVariables:
 
     def set(self, row: Numbers) -> None:
         """Give the variables the values that stand for a row (the inverse of `get`)."""
-        for own, value in zip(self.features, row, strict=True):
-            own.set(float(value))
+        for feature, value in zip(self.features, row, strict=True):
+            feature.set(float(value))
 
     def get(self) -> Numbers:
         """The row that the variables' values stand for; NaN where they contradict each other in the last bits."""
-        return np.array([own.get() for own in self.features])
+        return np.array([feature.get() for feature in self.features])
 
 
 def encode_schema(schema: Schema) -> RowVariables:
@@ -202,50 +210,60 @@ def encode_schema(schema: Schema) -> RowVariables:
 
     A feature whose numbers have holes (a mixed one with codes within its bounds) has, for its I intervals, I more columns
     and 3 more rows: sum_i s_i = n, sum_i low_i s_i <= u <= sum_i high_i s_i. Exact: the integer points are the rows.
+
+    Args:
+        schema: The features.
     """
-    own = block()
-    own.feature = blocks(len(schema))
-    found = [_encode_feature(own.feature[j], feature) for j, feature in enumerate(schema.features)]
-    return RowVariables(schema, own, found)
+    block = new_block()
+    block.feature = new_blocks(len(schema))
+    features = [_encode_feature(block.feature[j], feature) for j, feature in enumerate(schema.features)]
+    return RowVariables(schema, block, features)
 
 
-def _encode_feature(own: Block, feature: Feature) -> FeatureInputs:
-    own.rows = rows()
+def _encode_feature(block: Block, feature: Feature) -> FeatureInputs:
+    block.rows = rows()
     atoms: list[Expression] = []
     variables: list[Variable] = []
     if isinstance(feature, Binary):
-        own.value = binaries(1)
-        variables, atoms = [own.value[0]], [1 - own.value[0], own.value[0]]
+        block.value = binaries(1)
+        variables, atoms = [block.value[0]], [1 - block.value[0], block.value[0]]
     elif feature.atoms:
-        own.value = binaries(len(feature.atoms))
-        variables = atoms = [own.value[k] for k in range(len(feature.atoms))]
-        add(own, total(atoms) <= 1 if feature.numeric else total(atoms) == 1)
+        block.value = binaries(len(feature.atoms))
+        variables = atoms = [block.value[k] for k in range(len(feature.atoms))]
+        add(block, total(atoms) <= 1 if feature.numeric else total(atoms) == 1)
     if not feature.numeric:
-        return FeatureInputs(feature, atoms, 0, own_variables=variables)
+        return FeatureInputs(feature, atoms, 0, atom_variables=variables)
     scale = scale_of(feature)
-    own.number = numbers(1, 0.0, scale.length, whole=scale.grid > 0)
-    found = FeatureInputs(feature, atoms, 1 - total(atoms) if atoms else 1, scale, own.number[0], own_variables=variables)
+    block.number = numbers(1, 0.0, scale.length, whole=scale.grid > 0)
+    inputs = FeatureInputs(feature, atoms, 1 - total(atoms) if atoms else 1, scale, block.number[0], atom_variables=variables)
     if atoms:
-        add(own, own.number[0] <= scale.length * found.is_number)
+        add(block, block.number[0] <= scale.length * inputs.is_number)
     cells = cells_of(feature)
     if len(cells.low) > 1 and feature.atoms:
-        found.holes = encode_cells(own, found, cells.low, cells.high)
-        found.held += found.holes.held
-    return found
+        inputs.holes = encode_cells(block, inputs, cells.low, cells.high)
+        inputs.indicator_bounds += inputs.holes.indicator_bounds
+    return inputs
 
 
-def encode_cells(own: Block, feature: FeatureInputs, low: Numbers, high: Numbers) -> Cells:
+def encode_cells(block: Block, feature: FeatureInputs, low: Numbers, high: Numbers) -> Cells:
     """A 0-1 variable for each closed cell of a feature's numbers: 1 for the one that the number lies in.
 
         sum_c s_c = n,  sum_c low_c s_c <= u <= sum_c high_c s_c         C columns, 3 rows
 
-    The convex hull of the cells; exact up to the solver's tolerance, and to the last bit after decoding.
+    The convex hull of the cells (Balas, "Disjunctive programming", 1979); exact up to the solver's tolerance, and to the last bit
+    after decoding.
+
+    Args:
+        block: Where the variables and rows go.
+        feature: Whose numbers.
+        low: The least value of each cell.
+        high: The greatest value of each cell.
     """
     assert feature.scale is not None
-    own.cell = binaries(len(low))
+    block.cell = binaries(len(low))
     ends = feature.scale.units(low), feature.scale.units(high)
-    cells = [own.cell[c] for c in range(len(low))]
-    add(own, total(cells) == feature.is_number)
-    add(own, total(float(end) * cell for end, cell in zip(ends[0], cells, strict=True)) <= feature.variable)
-    add(own, total(float(end) * cell for end, cell in zip(ends[1], cells, strict=True)) >= feature.variable)
+    cells = [block.cell[c] for c in range(len(low))]
+    add(block, total(cells) == feature.is_number)
+    add(block, total(float(end) * cell for end, cell in zip(ends[0], cells, strict=True)) <= feature.variable)
+    add(block, total(float(end) * cell for end, cell in zip(ends[1], cells, strict=True)) >= feature.variable)
     return Cells(feature, low, high, cells)

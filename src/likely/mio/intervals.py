@@ -49,23 +49,23 @@ class CellTree:
 
     def enter(self, first: int, last: int, new: Callable[[], Variable]) -> dict[Node, Variable]:
         """Flows over the cells from `first` to `last`: a new variable for each piece."""
-        found = {piece: new() for piece in pieces_of(self.root, first, last)}
-        for piece, flow in found.items():
+        flows = {piece: new() for piece in pieces_of(self.root, first, last)}
+        for piece, flow in flows.items():
             self.entered.setdefault(piece, []).append(flow)
-        return found
+        return flows
 
-    def encode(self, own: Block, cells: list[Expression], new: Callable[[], Variable]) -> None:
+    def encode(self, block: Block, cells: list[Expression], new: Callable[[], Variable]) -> None:
         """The rows of the tree, and a new variable for every edge."""
         stack = [self.root]
         while stack:
             node = stack.pop()
             arriving = [*self.entered.get(node, ()), *([self.edges[node]] if node in self.edges else ())]
             if node[0] == node[1]:
-                add(own, total(arriving) == cells[node[0]])
+                add(block, total(arriving) == cells[node[0]])
                 continue
             if arriving:
                 self.edges |= {half: new() for half in halves(node)}
-                add(own, total(arriving) == total(self.edges[half] for half in halves(node)))
+                add(block, total(arriving) == total(self.edges[half] for half in halves(node)))
             stack += halves(node)
 
     def set(self, entered: dict[Node, Variable], cell: int) -> None:

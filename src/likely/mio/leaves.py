@@ -51,8 +51,8 @@ class VariableLeaves:
     @property
     def cells(self) -> tuple[Numbers, Numbers]:
         """Where the coarsest cells begin and end on which all leaves are constant."""
-        runs = [own for own in self.runs if len(own.low)]
-        low, high = (np.unique(np.concatenate([getattr(own, end) for own in runs])) for end in ("low", "high"))
+        runs = [part for part in self.runs if len(part.low)]
+        low, high = (np.unique(np.concatenate([getattr(part, end) for part in runs])) for end in ("low", "high"))
         return low, high
 
     def place(self, i: int, value: float) -> tuple[str, int]:
@@ -63,8 +63,8 @@ class VariableLeaves:
         atom = self.inputs.atom(value)
         if atom is not None:
             return "atom", atom
-        own = self.runs[i]
-        inside = np.flatnonzero(cell_holds(self.inputs, own.low, own.high, value))
+        runs = self.runs[i]
+        inside = np.flatnonzero(cell_holds(self.inputs, runs.low, runs.high, value))
         return "run", int(inside[0])
 
     def log(self, i: int, place: tuple[str, int]) -> float:
@@ -81,54 +81,54 @@ def leaves_of(circuit: Circuit, inputs: RowVariables, target: Sequence[Expressio
     if len(circuit.features) != len(inputs.features):
         got = f"{len(circuit.features)} and {len(inputs.features)}"
         raise CircuitError("A circuit", "have the features of the schema", got, "learn it with the same schema")
-    found = [_feature_leaves(circuit, j, part, side) for j, part in enumerate(inputs.features)]
+    parts = [_feature_leaves(circuit, j, part, side) for j, part in enumerate(inputs.features)]
     if circuit.target is not None:
         cells, count = circuit.cells[-1], len(circuit.target.atoms)
         values = np.array([circuit.target.atom_number(k) for k in range(count)])
         logs = np.concatenate([cells.log_densities(values, circuit.floor), np.zeros((len(cells.leaves), 1))], axis=1)
         indicators = [*([0.0] * count), 1.0] if target is None else list(target)
-        found.append(VariableLeaves(cells.leaves, indicators, logs, [Runs(*_NOTHING)] * len(cells.leaves)))
-    return found
+        parts.append(VariableLeaves(cells.leaves, indicators, logs, [Runs(*_NOTHING)] * len(cells.leaves)))
+    return parts
 
 
 _NOTHING = (np.empty(0), np.empty(0), np.empty(0))
 
 
 def _feature_leaves(circuit: Circuit, j: int, part: FeatureInputs, side: Side) -> VariableLeaves:
-    own = circuit.cells[j]
+    leaf_cells = circuit.cells[j]
     atoms = np.array([part.feature.atom_number(k) for k in range(len(part.atoms))])
-    logs = own.log_densities(atoms, circuit.floor) if len(atoms) else np.zeros((len(own.leaves), 0))
+    logs = leaf_cells.log_densities(atoms, circuit.floor) if len(atoms) else np.zeros((len(leaf_cells.leaves), 0))
     if part.scale is None:
-        return VariableLeaves(own.leaves, part.atoms, logs, [Runs(*_NOTHING)] * len(own.leaves), part)
-    cells = cells_of(part.feature, _starts(own, part))
-    table = _table(own, cells.low, cells.high, circuit.floor, side)
-    return VariableLeaves(own.leaves, part.atoms, logs, [_runs(cells.low, cells.high, row) for row in table], part)
+        return VariableLeaves(leaf_cells.leaves, part.atoms, logs, [Runs(*_NOTHING)] * len(leaf_cells.leaves), part)
+    cells = cells_of(part.feature, _breakpoints(leaf_cells, part))
+    table = _table(leaf_cells, cells.low, cells.high, circuit.floor, side)
+    return VariableLeaves(leaf_cells.leaves, part.atoms, logs, [_runs(cells.low, cells.high, row) for row in table], part)
 
 
-def _starts(own: CircuitCells, part: FeatureInputs) -> Numbers:
+def _breakpoints(leaf_cells: CircuitCells, part: FeatureInputs) -> Numbers:
     """The circuit's breaks, and more of them where a leaf is no histogram."""
     assert part.scale is not None
-    if all(parametric is None for parametric in own.parametric):
-        return own.breaks
+    if all(parametric is None for parametric in leaf_cells.parametric):
+        return leaf_cells.breaks
     scale = part.scale
     if scale.grid and scale.length <= VALUES:
         pieces = scale.base + scale.unit * (np.arange(scale.length + 1) - 0.5)
     else:
         pieces = scale.base + scale.unit * scale.length * np.arange(1, PIECES) / PIECES
-    return np.unique(np.concatenate([own.breaks, pieces]))
+    return np.unique(np.concatenate([leaf_cells.breaks, pieces]))
 
 
-def _table(own: CircuitCells, low: Numbers, high: Numbers, floor: float, side: Side) -> Numbers:
+def _table(leaf_cells: CircuitCells, low: Numbers, high: Numbers, floor: float, side: Side) -> Numbers:
     """The logarithm of every leaf (rows) on every cell (columns)."""
-    found = own.densities[:, own.cell(low)]
+    densities = leaf_cells.densities[:, leaf_cells.cell(low)]
     with np.errstate(divide="ignore"):
-        logs = np.log(np.maximum(found, floor))
-    if any(parametric is not None for parametric in own.parametric):
+        logs = np.log(np.maximum(densities, floor))
+    if any(parametric is not None for parametric in leaf_cells.parametric):
         for c, ends in enumerate(zip(low, high, strict=True)):
             if ends[0] == ends[1]:
-                logs[:, c] = own.log_densities(np.array([ends[0]]), floor)[:, 0]
+                logs[:, c] = leaf_cells.log_densities(np.array([ends[0]]), floor)[:, 0]
             else:
-                logs[:, c] = own.log_extremes(Region.between(*ends), floor)[0 if side == "under" else 1]
+                logs[:, c] = leaf_cells.log_extremes(Region.between(*ends), floor)[0 if side == "under" else 1]
     return np.asarray(logs)
 
 

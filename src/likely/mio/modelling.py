@@ -22,10 +22,10 @@ __all__ = [
     "Variable",
     "add",
     "binaries",
-    "block",
-    "blocks",
     "columns_of",
     "growing",
+    "new_block",
+    "new_blocks",
     "numbers",
     "objective",
     "parameter",
@@ -61,12 +61,12 @@ def programme() -> Block:
     return _pyomo().ConcreteModel()
 
 
-def block() -> Block:
+def new_block() -> Block:
     """An empty block."""
     return _pyomo().Block(concrete=True)
 
 
-def blocks(count: int) -> Block:
+def new_blocks(count: int) -> Block:
     """So many empty blocks, counted from 0."""
     return _pyomo().Block(range(count))
 
@@ -91,14 +91,14 @@ def rows() -> Any:
     return _pyomo().ConstraintList()
 
 
-def add(own: Block, relation: Any) -> None:
+def add(block: Block, relation: Any) -> None:
     """Add a row to the `rows` of a block; one that says nothing is left out, one that nothing fulfils stays infeasible."""
     if not isinstance(relation, (bool, np.bool_)):
-        own.rows.add(relation)
+        block.rows.add(relation)
     elif not relation:
-        if not hasattr(own, "never"):
-            own.never = _pyomo().Var(bounds=(0, 0))
-        own.rows.add(own.never >= 1)
+        if not hasattr(block, "never"):
+            block.never = _pyomo().Var(bounds=(0, 0))
+        block.rows.add(block.never >= 1)
 
 
 def parameter(value: float = 0.0) -> Any:
@@ -123,7 +123,7 @@ def value_of(expression: Expression) -> float:
 
 def columns_of(model: Block) -> list[Variable]:
     """Every variable of a model or block that is not fixed."""
-    return [own for own in model.component_data_objects(_pyomo().Var, active=True) if not own.fixed]
+    return [variable for variable in model.component_data_objects(_pyomo().Var, active=True) if not variable.fixed]
 
 
 def rows_of(model: Block) -> list[Any]:

@@ -7,12 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.mio.inputs import Cells, FeatureInputs, RowVariables, cell_holds
-from likely.mio.modelling import Block, Expression, Variable, add, binaries, block, blocks, numbers, parameter, rows, total
-from likely.mio.tolerances import EASED, SMALLEST
+from likely.mio.modelling import (
+    Block,
+    Expression,
+    Variable,
+    add,
+    binaries,
+    new_block,
+    new_blocks,
+    numbers,
+    parameter,
+    rows,
+    total,
+)
+from likely.mio.tolerances import PRICE_ROUNDING, SMALLEST
 from likely.problem.domain import Partition, partition, rule_breakpoints
+from likely.problem.tolerances import FEASIBILITY
 from likely.schema.costs import Cost
 from likely.schema.region import Region
-from likely.schema.rules import FEASIBILITY, Clause, LinearRow, Rule
+from likely.schema.rules import Clause, LinearRow, Rule
 from likely.schema.values import Numbers
 
 
@@ -57,45 +70,50 @@ class Moves:
 
     def set(self, row: Numbers) -> None:
         """Give the variables the values that follow from a row."""
-        for own, value in zip(self.features, row, strict=True):
-            own.set(float(value))
+        for feature, value in zip(self.features, row, strict=True):
+            feature.set(float(value))
 
 
 def encode_moves(inputs: RowVariables, factual: Numbers) -> Moves:
-    """The cells of every feature between the factual, the ends of the rules' regions and the kinks of its cost.
+    """The cells of every feature between the factual, the ends of the rules' regions and the breakpoints of its cost.
 
     For a feature of numbers with C cells, W of them wider than one value, s_c = 1 for the cell that the number lies in:
 
         sum_c s_c = n,   sum_c v_c = u,   low_c s_c <= v_c <= high_c s_c        C + W columns, 2 + 2 W rows
 
     where v_c is a variable for a wide cell and low_c s_c for a single value. Exact; the relaxation is the convex hull of the
-    cells, so that any cost that is linear on every cell has its convex envelope. Discrete features need nothing.
+    cells (Balas's extended formulation of a disjunction), so that any cost that is linear on every cell has its convex envelope.
+    Discrete features need nothing.
+
+    Args:
+        inputs: The row.
+        factual: The row to start from, as doubles; NaN where a value is unknown.
     """
     schema = inputs.schema
     rules = schema.compile(factual)
-    own = block()
-    own.feature = blocks(len(schema))
-    found = []
+    block = new_block()
+    block.feature = new_blocks(len(schema))
+    features = []
     for j, part in enumerate(inputs.features):
         domain = partition(part.feature, schema.costs[j], float(factual[j]), rule_breakpoints(rules, j))
-        found.append(_encode_feature(own.feature[j], part, float(factual[j]), domain))
-    return Moves(inputs, factual, rules, own, found)
+        features.append(_encode_feature(block.feature[j], part, float(factual[j]), domain))
+    return Moves(inputs, factual, rules, block, features)
 
 
-def _encode_feature(own: Block, inputs: FeatureInputs, factual: float, domain: Partition) -> FeatureMoves:
+def _encode_feature(block: Block, inputs: FeatureInputs, factual: float, domain: Partition) -> FeatureMoves:
     count, scale = len(domain.low), inputs.scale
     if scale is None:
         return FeatureMoves(inputs, factual, domain, Cells(inputs, domain.low, domain.high, []), {})
     low, high = scale.units(domain.low), scale.units(domain.high)
     wide = np.flatnonzero(low < high)
-    own.rows, own.cell, own.share = rows(), binaries(count), numbers(len(wide), 0.0, scale.length)
-    shares = {int(c): own.share[i] for i, c in enumerate(wide)}
-    add(own, total(own.cell[c] for c in range(count)) == inputs.is_number)
-    add(own, total(shares[c] if c in shares else float(low[c]) * own.cell[c] for c in range(count)) == inputs.variable)
+    block.rows, block.cell, block.share = rows(), binaries(count), numbers(len(wide), 0.0, scale.length)
+    shares = {int(c): block.share[i] for i, c in enumerate(wide)}
+    add(block, total(block.cell[c] for c in range(count)) == inputs.is_number)
+    add(block, total(shares[c] if c in shares else float(low[c]) * block.cell[c] for c in range(count)) == inputs.variable)
     for c, share in shares.items():
-        add(own, share >= float(low[c]) * own.cell[c])
-        add(own, share <= float(high[c]) * own.cell[c])
-    cells = Cells(inputs, domain.low, domain.high, [own.cell[c] for c in range(count)])
+        add(block, share >= float(low[c]) * block.cell[c])
+        add(block, share <= float(high[c]) * block.cell[c])
+    cells = Cells(inputs, domain.low, domain.high, [block.cell[c] for c in range(count)])
     return FeatureMoves(inputs, factual, domain, cells, shares)
 
 
@@ -104,42 +122,51 @@ def encode_cost(moves: Moves) -> Expression:
 
     sum_j [ sum_k price_j(k) d_jk + sum_c price_j(low_c) s_jc + slope_jc (v_jc - low_c s_jc) ], exactly, with the prices of
     the schema: 1 / MAD per unit, weights of values, fees and tables.
+
+    Args:
+        moves: Where each feature goes.
     """
     parts = zip(moves.features, moves.inputs.schema.costs, strict=True)
-    return total(term for own, cost in parts for term in _cost_terms(own, cost))
+    return total(term for feature, cost in parts for term in _cost_terms(feature, cost))
 
 
-def tie_cost(own: Block, moves: Moves, j: int, cells: Cells) -> None:
+def tie_cost(block: Block, moves: Moves, j: int, cells: Cells) -> None:
     """A feature costs at least what its other cells (of a circuit) cost at least: 1 row, redundant but for relaxations.
 
         cost_j >= sum_k price_j(k) d_jk + sum_c (least price_j in c) s_jc
 
     Without it a mix of far cells, with the factual's number as its mean, would cost nothing.
+
+    Args:
+        block: Where the row goes.
+        moves: Where each feature goes.
+        j: The feature's place in the schema.
+        cells: Its other cells.
     """
     part, cost = moves.features[j], moves.inputs.schema.costs[j]
     low, high = cells.low, cells.high
     ends = np.unique(np.concatenate([part.domain.low, part.domain.high, low, high]))
     prices = cost.price(part.inputs.feature, part.factual, ends)
     first, after = np.searchsorted(ends, low), np.searchsorted(ends, high, side="right")
-    least = [float(prices[a:b].min()) * (1 - EASED) for a, b in zip(first, after, strict=True)]
+    least = [float(prices[a:b].min()) * (1 - PRICE_ROUNDING) for a, b in zip(first, after, strict=True)]
     atoms = [float(price) * atom for price, atom in zip(part.domain.atom_cost, part.inputs.atoms, strict=True)]
     tied = [price * cell for price, cell in zip(least, cells.variables, strict=True) if price > SMALLEST]
-    add(own, total(_cost_terms(part, cost)) >= total([*atoms, *tied]))
+    add(block, total(_cost_terms(part, cost)) >= total([*atoms, *tied]))
 
 
-def _cost_terms(own: FeatureMoves, cost: Cost) -> list[Expression]:
-    domain, scale = own.domain, own.inputs.scale
-    terms = [float(price) * atom for price, atom in zip(domain.atom_cost, own.inputs.atoms, strict=True) if price]
+def _cost_terms(moves: FeatureMoves, cost: Cost) -> list[Expression]:
+    domain, scale = moves.domain, moves.inputs.scale
+    terms = [float(price) * atom for price, atom in zip(domain.atom_cost, moves.inputs.atoms, strict=True) if price]
     if scale is None:
         return terms
-    feature = own.inputs.feature
-    first, last = (cost.price(feature, own.factual, ends) for ends in (domain.low, domain.high))
+    feature = moves.inputs.feature
+    first, last = (cost.price(feature, moves.factual, ends) for ends in (domain.low, domain.high))
     low, high = scale.units(domain.low), scale.units(domain.high)
-    for c, cell in enumerate(own.cells.variables):
+    for c, cell in enumerate(moves.cells.variables):
         terms.append(float(first[c]) * cell)
-        if c in own.shares:
+        if c in moves.shares:
             slope = float((last[c] - first[c]) / (high[c] - low[c]))
-            terms.append(slope * (own.shares[c] - float(low[c]) * cell))
+            terms.append(slope * (moves.shares[c] - float(low[c]) * cell))
     return terms
 
 
@@ -152,20 +179,23 @@ def encode_constraints(moves: Moves) -> Block:
 
     [x_j in region] is the sum of the feature's d_k and s_c there. Exact: immutable, monotone and allowed values are clauses of
     one literal, "if j increases then e decreases" is one of two, in any directions and of any kinds; sparsity is "at most".
+
+    Args:
+        moves: Where each feature goes.
     """
-    own = block()
-    own.rows, own.tight = rows(), parameter()
+    block = new_block()
+    block.rows, block.tight = rows(), parameter()
     for rule in moves.rules:
         if isinstance(rule, LinearRow):
-            _add_linear(own, moves.inputs, rule)
+            _add_linear(block, moves.inputs, rule)
             continue
-        held = total(moves.features[j].within(region) for j, region in rule.literals)
-        add(own, held >= 1 if isinstance(rule, Clause) else held <= rule.count)
-    return own
+        literals = total(moves.features[j].within(region) for j, region in rule.literals)
+        add(block, literals >= 1 if isinstance(rule, Clause) else literals <= rule.count)
+    return block
 
 
-def _add_linear(own: Block, inputs: RowVariables, rule: LinearRow) -> None:
-    """The row is eased by what the rule itself allows for rounding."""
+def _add_linear(block: Block, inputs: RowVariables, rule: LinearRow) -> None:
+    """The row is relaxed by what the rule itself allows for rounding; M is the least that makes it void."""
     parts = [(inputs.features[j], a) for j, a in zip(rule.features, rule.coefficients, strict=True)]
     greatest = size = 0.0
     for part, a in parts:
@@ -176,5 +206,5 @@ def _add_linear(own: Block, inputs: RowVariables, rule: LinearRow) -> None:
     upper = rule.upper + FEASIBILITY * max(size, abs(rule.upper))
     codes = [1 - part.is_number for part, _ in parts if part.atoms]
     left = total(a * part.number for part, a in parts)
-    eased = max(0.0, greatest - upper) * total(codes) if codes else 0.0
-    add(own, left <= upper - own.tight * max(size, abs(rule.upper)) + eased)
+    big_m = max(0.0, greatest - upper) * total(codes) if codes else 0.0
+    add(block, left <= upper - block.tight * max(size, abs(rule.upper)) + big_m)

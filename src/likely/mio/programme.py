@@ -12,15 +12,15 @@ import numpy as np
 from likely.circuit import Circuit
 from likely.mio.circuit import Formulation, Likelihood, encode_circuit
 from likely.mio.classifier import encode_classifier
-from likely.mio.inputs import Held, RowVariables, cell_holds, encode_schema
+from likely.mio.inputs import IndicatorBounds, RowVariables, cell_holds, encode_schema
 from likely.mio.leaves import Side
 from likely.mio.modelling import (
     Block,
     Expression,
     add,
-    block,
     columns_of,
     growing,
+    new_block,
     numbers,
     objective,
     parameter,
@@ -37,6 +37,7 @@ from likely.mio.tolerances import TOLERANCES, Tolerances
 from likely.predictor import Form
 from likely.problem import Problem
 from likely.problem.domain import Partition, partitions
+from likely.problem.tolerances import rounding
 from likely.schema import Schema
 from likely.schema.values import Numbers
 
@@ -46,6 +47,15 @@ class Programme:
 
     `model` is a Pyomo model of your own to look at, add to or export: `model.inputs`, `model.scores`, `model.likelihood` stay;
     `model.question` (moves, constraints, goal, threshold, cuts) and `model.objective` are those of the last problem asked.
+
+    Args:
+        schema: The features.
+        form: The classifier.
+        circuit: The density; None if no problem asks for likelihoods.
+        formulation: Of the circuit: "hull" or "paper", see `encode_circuit`.
+        side: Whether the log-likelihood is approximated from below ("under") or above ("over").
+        big_m: For `formulation="paper"`: one constant for all nodes, instead of bounds of each.
+        tolerances: How exactly the solver computes.
     """
 
     def __init__(
@@ -84,14 +94,16 @@ class Programme:
     def ask(self, problem: Problem, most: float = math.inf) -> None:
         """Make the model that of a problem (of the same schema, form and circuit): what went before is forgotten.
 
-        Answers that cost more than `most` need not be in it.
+        Args:
+            problem: What is asked.
+            most: Answers that cost more need not be in it: the cut-off.
         """
         self.problem = problem
         for name in ("objective", "question"):
             if hasattr(self.model, name):
                 self.model.del_component(name)
         self.inputs.schema = problem.schema
-        self.model.question = question = block()
+        self.model.question = question = new_block()
         question.rows, question.tight = rows(), parameter()
         question.leave = growing(0, 1, whole=True)
         self.moves: Moves = encode_moves(self.inputs, problem.factual)
@@ -104,62 +116,67 @@ class Programme:
         question.target = self.target.block
         self._hold()
         # a row that says nothing, so that a solver knows every input, and gives it a value
-        add(question, total(own for part in self.inputs.features for own in part.variables) >= 0)
+        add(question, total(variable for part in self.inputs.features for variable in part.variables) >= 0)
         cost = encode_cost(self.moves)
-        own = problem.plausibility
-        if own is None or self.likelihood is None:
+        plausibility = problem.plausibility
+        if plausibility is None or self.likelihood is None:
             self.model.objective = objective(cost)
             return
         for j, cells in self.likelihood.cells.items():
             tie_cost(question, self.moves, j, cells)
         log = self._log_likelihood(problem)
-        eased = own.lower - self.tolerances.outward * (1 + abs(own.lower)) if own.lower > -math.inf else None
-        if eased is not None:
-            add(question, log >= eased + question.tight)
-        self.model.objective = objective(cost - own.weight * log if own.weight else cost)
+        if plausibility.lower > -math.inf:
+            relaxed = plausibility.lower - rounding(plausibility.lower, self.tolerances.outward)
+            add(question, log >= relaxed + question.tight)
+        self.model.objective = objective(cost - plausibility.weight * log if plausibility.weight else cost)
 
     def _hold(self) -> None:
         """What decoding must respect for this factual."""
         self.leaves: list[Leave] = []
-        for own in self.moves.features:
-            own.inputs.held_now = own.cells.held
-            alone = own.domain.low[own.domain.low == own.domain.high]
-            scale = own.inputs.scale
+        for moves in self.moves.features:
+            moves.inputs.question_bounds = moves.cells.indicator_bounds
+            alone = moves.domain.low[moves.domain.low == moves.domain.high]
+            scale = moves.inputs.scale
             multiples = np.array([scale.number(u) for u in scale.units(alone)]) if scale is not None else alone
-            own.inputs.apart = alone[multiples != alone]
+            moves.inputs.off_grid = alone[multiples != alone]
 
     def _log_likelihood(self, problem: Problem) -> Expression:
         """The row's log-likelihood with its class, given what it is given; ties the circuit's target to the goal."""
-        own = problem.plausibility
-        assert own is not None
+        plausibility = problem.plausibility
+        assert plausibility is not None
         assert self.likelihood is not None
         question, given = self.model.question, []
         classes: dict[int, list[Expression]] = {}
         for alternative, chosen in zip(problem.goal.alternatives, self.target.chosen, strict=True):
-            number = own.target_of(problem.form, alternative.class_index)
-            if own.circuit.target is not None:
-                k = len(own.circuit.target.atoms) if math.isnan(number) else round(number)
+            number = plausibility.target_of(problem.form, alternative.class_index)
+            if plausibility.circuit.target is not None:
+                k = len(plausibility.circuit.target.atoms) if math.isnan(number) else round(number)
                 classes.setdefault(k, []).append(chosen)
-            log_given = own.log_given(problem.factual, number)
+            log_given = plausibility.log_given(problem.factual, number)
             if log_given == math.inf:  # impossible: no row is likely then
                 add(question, chosen <= 0)
             elif log_given:
                 given.append(log_given * chosen)
-        if own.circuit.target is not None:
-            for k in range(len(own.circuit.target.atoms) + 1):
+        if plausibility.circuit.target is not None:
+            for k in range(len(plausibility.circuit.target.atoms) + 1):
                 add(question, self.model.target[k] == total(classes.get(k, [])))
         return self.likelihood.log_likelihood - total(given)
 
     # -- rows <-> variables ---------------------------------------------------------------------------------------------
 
     def set(self, row: Numbers, alternative: int = 0) -> None:
-        """Give all variables the values that stand for a row and an alternative of the goal: a start."""
+        """Give all variables the values that stand for a row and an alternative of the goal: a warm start.
+
+        Args:
+            row: A complete row, as doubles.
+            alternative: The place of the alternative in the goal.
+        """
         self.inputs.set(row)
         self.scores.set(row)
         self.moves.set(row)
         self.target.set(alternative)
         for leave in self.leaves:
-            leave.held.variable.set_value(int(leave.held.low <= row[leave.feature] <= leave.held.high))
+            leave.bounds.variable.set_value(int(leave.bounds.low <= row[leave.feature] <= leave.bounds.high))
         if self.likelihood is not None:
             target, plausibility = self.likelihood.circuit.target, self.problem.plausibility
             assert plausibility is not None
@@ -175,54 +192,68 @@ class Programme:
 
     # -- cuts ---------------------------------------------------------------------------------------------------------
 
-    def exclude(self, row: Numbers, cells: Sequence[Partition], alternative: int | None = None) -> None:
-        """Exclude all rows that lie in the same cells as a row (for an alternative, or for all).
+    def add_no_good_cut(self, row: Numbers, cells: Sequence[Partition], alternative: int | None = None) -> None:
+        """A no-good cut: exclude all rows that lie in the same cells as a row.
 
         Some feature must leave: for a discrete value or code by 1 - d_k, for a number by two 0-1 variables of its own, b below
         its cell and a above it: u <= U + (below - U) b, u >= above * a, or by becoming a code. At most 2 columns and 2 rows per
-        feature of numbers, and 1 row: sum of all ways to leave >= 1. Exact.
+        feature of numbers, and 1 row: sum of all ways to leave >= 1. Exact. (Balas and Jeroslow, "Canonical cuts on the unit
+        hypercube", 1972, for 0-1 variables.)
+
+        Args:
+            row: The row to exclude, as doubles.
+            cells: The partition of every feature.
+            alternative: The place of the alternative in the goal for which it is excluded; None for all.
         """
         ways: list[Expression] = [] if alternative is None else [1 - self.target.chosen[alternative]]
-        for j, (own, part) in enumerate(zip(self.inputs.features, cells, strict=True)):
-            atom = own.atom(float(row[j]))
+        for j, (inputs, part) in enumerate(zip(self.inputs.features, cells, strict=True)):
+            atom = inputs.atom(float(row[j]))
             if atom is not None:
-                ways.append(1 - own.atoms[atom])
+                ways.append(1 - inputs.atoms[atom])
                 continue
-            here = np.flatnonzero(cell_holds(own, part.low, part.high, float(row[j])))
-            ways += [*own.atoms, *self._leave(j, part, int(here[0]))]
+            here = np.flatnonzero(cell_holds(inputs, part.low, part.high, float(row[j])))
+            ways += [*inputs.atoms, *self._leave(j, part, int(here[0]))]
         add(self.model.question, total(ways) >= 1)
 
     def _leave(self, j: int, part: Partition, cell: int) -> list[Expression]:
         """Below a cell of numbers, and above it, where there is anything."""
-        own = self.inputs.features[j]
-        assert own.scale is not None
-        question, found = self.model.question, []
-        low, high = own.scale.units(part.low), own.scale.units(part.high)
+        inputs = self.inputs.features[j]
+        assert inputs.scale is not None
+        question, leaves = self.model.question, []
+        low, high = inputs.scale.units(part.low), inputs.scale.units(part.high)
         if cell > 0:
             way = question.leave.add()
-            add(question, own.variable <= own.scale.length + (float(high[cell - 1]) - own.scale.length) * way)
-            found.append(Leave(j, Held(way, float(part.low[0]), float(part.high[cell - 1]))))
+            add(question, inputs.variable <= inputs.scale.length + (float(high[cell - 1]) - inputs.scale.length) * way)
+            leaves.append(Leave(j, IndicatorBounds(way, float(part.low[0]), float(part.high[cell - 1]))))
         if cell < len(part.low) - 1:
             way = question.leave.add()
-            add(question, own.variable >= float(low[cell + 1]) * way)
-            found.append(Leave(j, Held(way, float(part.low[cell + 1]), float(part.high[-1]))))
-        own.held_now += [leave.held for leave in found]
-        self.leaves += found
-        return [leave.held.variable for leave in found]
+            add(question, inputs.variable >= float(low[cell + 1]) * way)
+            leaves.append(Leave(j, IndicatorBounds(way, float(part.low[cell + 1]), float(part.high[-1]))))
+        inputs.question_bounds += [leave.bounds for leave in leaves]
+        self.leaves += leaves
+        return [leave.bounds.variable for leave in leaves]
 
-    def exclude_changes(self, row: Numbers) -> None:
-        """Exclude all rows that change the same features as a row: 1 row."""
+    def add_changes_cut(self, row: Numbers) -> None:
+        """A no-good cut on what changes: exclude all rows that change the same features as a row: 1 row.
+
+        Args:
+            row: The row, as doubles.
+        """
         ways = []
-        for own, value in zip(self.moves.features, row, strict=True):
-            if not np.isnan(own.factual):  # an unknown value is always changed
-                ways.append(own.stays if value != own.factual else 1 - own.stays)
+        for moves, value in zip(self.moves.features, row, strict=True):
+            if not np.isnan(moves.factual):  # an unknown value is always changed
+                ways.append(moves.stays if value != moves.factual else 1 - moves.stays)
         add(self.model.question, total(ways) >= 1)
 
-    def exclude_crossing(self, j: int) -> None:
-        """Exclude what holds of a feature now and contradicts itself in the last bits of a number: 1 row."""
-        own = self.inputs.features[j]
-        held = [part for part in (*own.held, *own.held_now) if part.active]
-        lowest, highest = min(held, key=lambda part: part.high), max(held, key=lambda part: part.low)
+    def add_contradiction_cut(self, j: int) -> None:
+        """Exclude what holds of a feature now and contradicts itself in the last bits of a number: 1 row.
+
+        Args:
+            j: The feature's place in the schema.
+        """
+        inputs = self.inputs.features[j]
+        active = [part for part in (*inputs.indicator_bounds, *inputs.question_bounds) if part.active]
+        lowest, highest = min(active, key=lambda part: part.high), max(active, key=lambda part: part.low)
         add(self.model.question, lowest.indicator + highest.indicator <= 1)
 
     def cells(self) -> list[Partition]:
@@ -231,21 +262,25 @@ class Programme:
 
     @contextmanager
     def tightened(self, inward: float) -> Iterator[None]:
-        """While the 0-1 variables keep their values, and goal, threshold and sums are asked for with so much to spare."""
-        fixed = [own for own in columns_of(self.model) if own.is_integer() and own.ub - own.lb <= 1]
-        for own in fixed:
-            own.fix(round(own.value))
+        """While the 0-1 variables keep their values, and goal, threshold and sums are asked for with something to spare.
+
+        Args:
+            inward: How much.
+        """
+        fixed = [component for component in columns_of(self.model) if component.is_integer() and component.ub - component.lb <= 1]
+        for component in fixed:
+            component.fix(round(component.value))
         question = self.model.question
         spared = [question.tight, question.constraints.tight, self.target.block.tight]
-        for own in spared:
-            own.set_value(inward)
+        for component in spared:
+            component.set_value(inward)
         try:
             yield
         finally:
-            for own in fixed:
-                own.unfix()
-            for own in spared:
-                own.set_value(0.0)
+            for component in fixed:
+                component.unfix()
+            for component in spared:
+                component.set_value(0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,4 +288,4 @@ class Leave:
     """A way in which a feature leaves a cell."""
 
     feature: int
-    held: Held
+    bounds: IndicatorBounds

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from likely.mio.inputs import Cells, FeatureInputs, RowVariables
 from likely.mio.moves import FeatureMoves, Moves
-from likely.mio.tolerances import EASED
+from likely.mio.tolerances import PRICE_ROUNDING
 from likely.schema.costs import Cost
 from likely.schema.rules import Clause
 from likely.schema.values import Numbers
@@ -26,39 +26,54 @@ class Reach:
 
 
 def all_of(inputs: RowVariables) -> list[Reach]:
-    """Every value of the schema."""
-    found = []
+    """Every value of the schema.
+
+    Args:
+        inputs: The row.
+    """
+    reach = []
     for part in inputs.features:
         scale = part.scale
         ends = [] if scale is None else [scale.base, scale.base + scale.unit * scale.length]
-        found.append(Reach(np.ones(len(part.atoms), dtype=np.bool_), np.array(ends)))
-    return found
+        reach.append(Reach(np.ones(len(part.atoms), dtype=np.bool_), np.array(ends)))
+    return reach
 
 
 def reach_of(moves: Moves, most: float = math.inf) -> list[Reach]:
-    """What rules of one feature allow, and what costs at most `most` by itself."""
-    found = []
-    for j, own in enumerate(moves.features):
+    """What rules of one feature allow, and what is below the cut-off by itself: domain reduction before the solver's own.
+
+    Args:
+        moves: Where each feature goes.
+        most: The cut-off: what an answer costs at most.
+    """
+    reach = []
+    for j, feature in enumerate(moves.features):
         regions = [rule.literals[0][1] for rule in moves.rules if isinstance(rule, Clause) and _alone(rule, j)]
-        atoms, cells = (np.ones(len(ends), dtype=np.bool_) for ends in (own.domain.atom, own.domain.low))
+        atoms, cells = (np.ones(len(ends), dtype=np.bool_) for ends in (feature.domain.atom, feature.domain.low))
         for region in regions:
-            atoms &= region.contains(own.domain.atom)
-            cells &= region.contains(own.domain.low)
-        atoms &= own.domain.atom_cost <= most + EASED * abs(most)
-        found.append(Reach(atoms, _ends(own, cells, moves.inputs.schema.costs[j], most)))
-    return found
+            atoms &= region.contains(feature.domain.atom)
+            cells &= region.contains(feature.domain.low)
+        atoms &= feature.domain.atom_cost <= most + PRICE_ROUNDING * abs(most)
+        reach.append(Reach(atoms, _ends(feature, cells, moves.inputs.schema.costs[j], most)))
+    return reach
 
 
 def hold_within(inputs: RowVariables, cells: Mapping[int, Cells], reach: Sequence[Reach]) -> None:
-    """Give values, numbers and cells bounds of 0 beyond a reach, and take away those of a reach before."""
-    for j, (part, own) in enumerate(zip(inputs.features, reach, strict=True)):
-        first = len(part.atoms) - len(part.own_variables)  # of a binary feature, the second value has the only variable
-        for k, variable in enumerate(part.own_variables):
-            variable.setub(int(own.atoms[k + first]))
+    """Give values, numbers and cells bounds of 0 beyond a reach, and take away those of a reach before.
+
+    Args:
+        inputs: The row.
+        cells: The cells of a circuit, by feature.
+        reach: Which values each feature can have.
+    """
+    for j, (part, within) in enumerate(zip(inputs.features, reach, strict=True)):
+        first = len(part.atoms) - len(part.atom_variables)  # of a binary feature, the second value has the only variable
+        for k, variable in enumerate(part.atom_variables):
+            variable.setub(int(within.atoms[k + first]))
         if first:
-            part.own_variables[0].setlb(int(not own.atoms[0]))
+            part.atom_variables[0].setlb(int(not within.atoms[0]))
         if part.scale is not None:
-            _hold_number(part, cells.get(j), own.ends)
+            _hold_number(part, cells.get(j), within.ends)
 
 
 def _hold_number(part: FeatureInputs, cells: Cells | None, ends: Numbers) -> None:
@@ -77,18 +92,18 @@ def _alone(rule: Clause, j: int) -> bool:
     return len(rule.literals) == 1 and rule.literals[0][0] == j
 
 
-def _ends(own: FeatureMoves, allowed: NDArray[np.bool_], cost: Cost, most: float) -> Numbers:
+def _ends(moves: FeatureMoves, allowed: NDArray[np.bool_], cost: Cost, most: float) -> Numbers:
     """The least and the greatest number in allowed cells that costs no more than `most`; the cost is linear on each."""
-    low, high = own.domain.low[allowed], own.domain.high[allowed]
+    low, high = moves.domain.low[allowed], moves.domain.high[allowed]
     if not len(low):
         return np.empty(0)
     if most == math.inf:
         return np.array([low[0], high[-1]])
-    first, last = (cost.price(own.inputs.feature, own.factual, ends) for ends in (low, high))
-    eased = most + EASED * abs(most)
-    found: list[float] = []
+    first, last = (cost.price(moves.inputs.feature, moves.factual, numbers) for numbers in (low, high))
+    relaxed = most + PRICE_ROUNDING * abs(most)
+    ends: list[float] = []
     for a, b, p, q in zip(low, high, first, last, strict=True):
-        if min(p, q) <= eased:
-            part = 1.0 if max(p, q) <= eased else (eased - min(p, q)) / abs(q - p)
-            found += [a, a + part * (b - a)] if p <= q else [b - part * (b - a), b]
-    return np.array([min(found), max(found)]) if found else np.empty(0)
+        if min(p, q) <= relaxed:
+            part = 1.0 if max(p, q) <= relaxed else (relaxed - min(p, q)) / abs(q - p)
+            ends += [a, a + part * (b - a)] if p <= q else [b - part * (b - a), b]
+    return np.array([min(ends), max(ends)]) if ends else np.empty(0)

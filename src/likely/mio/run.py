@@ -1,4 +1,4 @@
-"""`Run`: one programme, solved again and again with cuts, until its answers are proved."""
+"""`Run`: one programme, solved again and again with no-good cuts, until its answers are proved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from likely.circuit import Leaf
-from likely.mio.findings import Findings
+from likely.mio.incumbents import Incumbents
 from likely.mio.inputs import Scale, cell_holds
 from likely.mio.modelling import columns_of
 from likely.mio.programme import Programme
@@ -25,95 +25,95 @@ from likely.schema.values import Numbers
 class Run:
     """One programme, solved again and again with cuts."""
 
-    search: Findings
+    incumbents: Incumbents
     programme: Programme
     engine: Solver
     claims: bool  # whether its bounds are bounds of the problem
     once: bool
     start: Solution | None = None
     seconds: float = math.inf  # of the search, until it ends
-    found: bool = False  # an answer, by the solver
+    answered: bool = False  # whether the solver found an answer
     doubt: float = math.inf  # the least objective that was cut off without a proof that it is no answer
 
     def go(self) -> None:
         """Until nothing better is left, or a limit comes."""
-        search = self.search
+        incumbents = self.incumbents
         self.cells = self.programme.cells()
-        self.valued = self.claims and (not search.counts or self._approximate)
+        self.valued = self.claims and (not incumbents.counts or self._approximate)
         if self.start is not None:
-            search.put(self._key(self.start.row), self.start)
-        while not search.done and search.within_limits and search.seconds < self.seconds and search.going():
+            incumbents.put(self._key(self.start.row), self.start)
+        while not incumbents.done and incumbents.within_limits and incumbents.seconds < self.seconds and incumbents.going():
             report = self._solve()
             if self.claims:
-                bound = min(report.proven, self.doubt)
-                search.proven = max(search.proven, bound)
-                search.exhausted = report.outcome == "infeasible" and self.doubt == math.inf
-            if report.found is None or report.outcome == "failed":
+                bound = min(report.bound, self.doubt)
+                incumbents.lower = max(incumbents.lower, bound)
+                incumbents.exhausted = report.outcome == "infeasible" and self.doubt == math.inf
+            if report.objective is None or report.outcome == "failed":
                 return
             self._take(report)
-            if report.outcome != "optimal" or (self.once and self.found) or self._hopeless:
+            if report.outcome != "optimal" or (self.once and self.answered) or self._hopeless:
                 return
 
     @property
     def _hopeless(self) -> bool:
         """Whether what is in doubt keeps the answers from being proved the best."""
-        most = self.search.most
-        return self.found and most < math.inf and self.doubt < most - self.search.gap(most)
+        cutoff = self.incumbents.cutoff
+        return self.answered and cutoff < math.inf and self.doubt < cutoff - self.incumbents.gap(cutoff)
 
     @property
     def _approximate(self) -> bool:
-        own = self.search.problem.plausibility
-        return own is not None and own.approximate
+        plausibility = self.incumbents.problem.plausibility
+        return plausibility is not None and plausibility.approximate
 
     def _solve(self) -> Report:
         """Once, from the best row known that is not excluded."""
-        search, limits = self.search, self.search.limits
+        incumbents, limits = self.incumbents, self.incumbents.limits
         started = self.start is not None
         if self.start is not None:
-            self.programme.set(self.start.row, _alternative(search.problem, self.start))
+            self.programme.set(self.start.row, _alternative(incumbents.problem, self.start))
             self.start = None
         gaps = 0.5 * limits.absolute_gap, limits.relative_gap
-        left = max(0.01, min(search.left, self.seconds - search.seconds))
-        effort = Effort(left, limits.nodes - search.nodes, *gaps, self.programme.tolerances.feasibility)
-        report = self.engine.solve(effort, start=started, going=search.going)
-        search.interrupted |= report.outcome == "interrupted"
-        search.nodes += report.nodes
-        search.solves += 1
+        left = max(0.01, min(incumbents.left, self.seconds - incumbents.seconds))
+        effort = Effort(left, limits.nodes - incumbents.nodes, *gaps, self.programme.tolerances.feasibility)
+        report = self.engine.solve(effort, start=started, going=incumbents.going)
+        incumbents.interrupted |= report.outcome == "interrupted"
+        incumbents.nodes += report.nodes
+        incumbents.solves += 1
         return report
 
     def _take(self, report: Report) -> None:
         """Judge what the solver found, keep it, and exclude it."""
         programme = self.programme
-        assert report.found is not None
+        assert report.objective is not None
         row, alternative = programme.get()
         if np.isnan(row).any():
-            programme.exclude_crossing(int(np.isnan(row).argmax()))
+            programme.add_contradiction_cut(int(np.isnan(row).argmax()))
             return
         solution = self._judged(row)
         if solution is None and self._cut_share(row, alternative):
             return
         if solution is None and not self._single(row):
-            solution = self._polished(report.found)
+            solution = self._polished(report.objective)
         if solution is not None:
-            self.search.put(self._key(solution.row), solution)
-            row, self.found = solution.row, True
+            self.incumbents.put(self._key(solution.row), solution)
+            row, self.answered = solution.row, True
         if self.once and solution is not None:
             return
         if solution is None:
             if not self._constant(row):
-                self.doubt = min(self.doubt, report.proven)
-            programme.exclude(row, self.cells if self._too_unlikely(row) else self._around(row), alternative)
-        elif self.search.limits.other_features and self.valued:
-            programme.exclude_changes(row)
+                self.doubt = min(self.doubt, report.bound)
+            programme.add_no_good_cut(row, self.cells if self._too_unlikely(row) else self._around(row), alternative)
+        elif self.incumbents.limits.other_features and self.valued:
+            programme.add_changes_cut(row)
         else:
-            programme.exclude(row, self._around(row), None if self.valued else alternative)
+            programme.add_no_good_cut(row, self._around(row), None if self.valued else alternative)
 
     def _judged(self, row: Numbers) -> Solution | None:
-        return self.search.problem.solutions(row[None])[0]
+        return self.incumbents.problem.solutions(row[None])[0]
 
     def _cut_share(self, row: Numbers, alternative: int) -> bool:
         """Cut off a row whose softmax is too small, if that is what it lacks."""
-        problem = self.search.problem
+        problem = self.incumbents.problem
         share = problem.goal.alternatives[alternative].share
         if share is None or share.low <= 0:
             return False
@@ -123,36 +123,36 @@ class Run:
         add_tangent(self.programme.target, alternative, scores[0])
         return True
 
-    def _polished(self, found: float) -> Solution | None:
+    def _polished(self, objective: float) -> Solution | None:
         """The best row with the same 0-1 values that has something to spare; what that costs is in doubt."""
-        columns = [(own, own.value) for own in columns_of(self.programme.model)]
+        columns = [(column, column.value) for column in columns_of(self.programme.model)]
         tolerances = self.programme.tolerances
-        effort = Effort(max(0.1, self.search.left), 1000, 1e-9, 0.0, tolerances.exact)
+        effort = Effort(max(0.1, self.incumbents.left), 1000, 1e-9, 0.0, tolerances.exact)
         for inward in tolerances.inward:
-            for own, value in columns:
-                own.set_value(value, skip_validation=True)
+            for column, value in columns:
+                column.set_value(value, skip_validation=True)
             with self.programme.tightened(inward):
                 report = self.engine.solve(effort, start=False)
-                row = None if report.found is None else self.programme.get()[0]
+                row = None if report.objective is None else self.programme.get()[0]
             solution = None if row is None or np.isnan(row).any() else self._judged(row)
-            if solution is not None and report.found is not None:
-                if report.found > found + self.search.limits.absolute_gap:
-                    self.doubt = min(self.doubt, solution.objective - (report.found - found))
+            if solution is not None and report.objective is not None:
+                if report.objective > objective + self.incumbents.limits.absolute_gap:
+                    self.doubt = min(self.doubt, solution.objective - (report.objective - objective))
                 return solution
         return None
 
     def _cell(self, row: Numbers) -> list[int]:
         """The atom (negative) or cell of each value."""
-        found = []
-        for own, part, value in zip(self.programme.inputs.features, self.cells, row, strict=True):
-            atom = own.atom(float(value))
-            found.append(-1 - atom if atom is not None else int(cell_holds(own, part.low, part.high, float(value)).argmax()))
-        return found
+        cells = []
+        for inputs, part, value in zip(self.programme.inputs.features, self.cells, row, strict=True):
+            atom = inputs.atom(float(value))
+            cells.append(-1 - atom if atom is not None else int(cell_holds(inputs, part.low, part.high, float(value)).argmax()))
+        return cells
 
     def _key(self, row: Numbers) -> tuple[Any, ...]:
         """What tells a row from others in a list of answers."""
-        if self.search.limits.other_features:
-            return tuple(row != self.search.problem.factual)
+        if self.incumbents.limits.other_features:
+            return tuple(row != self.incumbents.problem.factual)
         return tuple(value if part.grid else c for value, c, part in zip(row, self._cell(row), self.cells, strict=True))
 
     def _single(self, row: Numbers) -> bool:
@@ -161,24 +161,26 @@ class Run:
 
     def _around(self, row: Numbers) -> list[Partition]:
         """What is the same answer as a row: the number of a feature with a step alone, of a real its cell."""
-        found = []
-        for own, part, value in zip(self.programme.inputs.features, self.cells, row, strict=True):
-            stepped = own.scale is not None and own.scale.grid and own.atom(float(value)) is None
-            found.append(_alone(own.scale, part, float(value)) if own.scale is not None and stepped else part)
-        return found
+        parts = []
+        for inputs, part, value in zip(self.programme.inputs.features, self.cells, row, strict=True):
+            stepped = inputs.scale is not None and inputs.scale.grid and inputs.atom(float(value)) is None
+            parts.append(_alone(inputs.scale, part, float(value)) if inputs.scale is not None and stepped else part)
+        return parts
 
     def _constant(self, row: Numbers) -> bool:
         """Whether a row that is no answer proves that what is excluded with it holds none."""
-        reals = [own.scale is not None and not own.scale.grid for own in self.programme.inputs.features]
+        reals = [inputs.scale is not None and not inputs.scale.grid for inputs in self.programme.inputs.features]
         places = zip(reals, self._cell(row), self.cells, strict=True)
         return self._too_unlikely(row) or all(not real or c < 0 or part.low[c] == part.high[c] for real, c, part in places)
 
     def _too_unlikely(self, row: Numbers) -> bool:
         """Whether every row in the same cells is too unlikely, as this one is."""
-        own = self.search.problem.plausibility
-        if own is None or any(isinstance(node, Leaf) and node.parametric is not None for node in own.circuit.nodes):
+        plausibility = self.incumbents.problem.plausibility
+        if plausibility is None or any(
+            isinstance(node, Leaf) and node.parametric is not None for node in plausibility.circuit.nodes
+        ):
             return False
-        return _unlikely(self.search.problem, row)
+        return _unlikely(self.incumbents.problem, row)
 
 
 def _alone(scale: Scale, part: Partition, value: float) -> Partition:
@@ -207,5 +209,5 @@ def _too_small(share: Share, scores: Numbers) -> bool:
 def _alternative(problem: Problem, solution: Solution) -> int:
     """The alternative of the goal, of an answer's class, that it reaches by most."""
     scores = problem.form.score(solution.row[None], n_jobs=1)[0]
-    own = [(a, part) for a, part in enumerate(problem.goal.alternatives) if part.class_index == solution.class_index]
-    return max(own, key=lambda part: float((part[1].coefficients @ scores - part[1].lower).min(initial=math.inf)))[0]
+    alternatives = [(a, part) for a, part in enumerate(problem.goal.alternatives) if part.class_index == solution.class_index]
+    return max(alternatives, key=lambda part: float((part[1].coefficients @ scores - part[1].lower).min(initial=math.inf)))[0]

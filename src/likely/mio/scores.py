@@ -27,19 +27,30 @@ class Scores:
 
 
 def encode_columns(form: LinearModel | ReluNetwork, inputs: RowVariables) -> list[Expression]:
-    """What the model reads: sum_k table_k d_k + slope x + intercept n for each column; no rows and no columns of its own."""
-    found = []
+    """What the model reads: sum_k table_k d_k + slope x + intercept n for each column; no rows and no columns of its own.
+
+    Args:
+        form: It says what each column reads.
+        inputs: The row.
+    """
+    columns = []
     for column in form.columns:
         part = inputs.features[column.feature]
         terms = [entry * atom for entry, atom in zip(column.table, part.atoms, strict=False) if entry]
         if part.scale is not None:
             terms += [column.slope * part.number, column.intercept * part.is_number]
-        found.append(total(terms))
-    return found
+        columns.append(total(terms))
+    return columns
 
 
 def affine(weights: Numbers, bias: Numbers, inputs: list[Expression]) -> list[Expression]:
-    """weights @ inputs + bias."""
+    """weights @ inputs + bias.
+
+    Args:
+        weights: Output x input.
+        bias: Of every output.
+        inputs: Expressions.
+    """
     return [
         total([float(b), *(float(w) * x for w, x in zip(row, inputs, strict=True) if w)])
         for row, b in zip(weights, bias, strict=True)

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from likely.errors import ProblemError
 from likely.mio.circuit import Formulation
-from likely.mio.findings import Callback, Findings
+from likely.mio.incumbents import Incumbents
 from likely.mio.programme import Programme
 from likely.mio.run import Run
 from likely.mio.solvers import Solver, make_solver
-from likely.mio.starts import best_start
-from likely.problem import Limits, Problem, Result, Solution
+from likely.mio.warm_start import warm_start
+from likely.problem import Callback, Limits, Problem, Result, Solution
 from likely.schema.values import Numbers
 
 
@@ -31,7 +31,7 @@ def solve(
     starts: Numbers | None = None,
     callback: Callback | None = None,
 ) -> Result:
-    """The best rows of a problem.
+    """The best rows of a problem, by the method of the LiCE paper, made exact.
 
     Every answer is decoded and tested with the form and the circuit themselves. What is proved depends on `side`:
 
@@ -41,42 +41,50 @@ def solve(
       is the optimum if it is an answer, and is cut off if it is none. "both" (the default) does the one for an answer and then
       the other for the proof: `bounds` bracket the exact optimum.
 
-    `limits.nodes` are nodes of the solver. `starts` are rows that may be answers. `callback` is called before every solve, and
-    by HiGHS and SCIP now and then during it; if it returns False, the search ends there, as it does at Ctrl-C, and what was
-    found is returned. `big_m` is for `formulation="paper"`; `options` are the solver's own.
+    Args:
+        problem: What is asked.
+        limits: When to stop, and how many answers; its nodes are those of the solver.
+        solver: One of `SOLVERS`.
+        formulation: Of the circuit: "hull" or "paper", see `encode_circuit`.
+        side: "under", "over" or "both"; None for what proves most.
+        big_m: For `formulation="paper"`: one constant for all nodes, instead of bounds of each.
+        options: The solver's own, by its names.
+        starts: Rows that may be answers.
+        callback: Called before every solve, and by HiGHS and SCIP now and then during it; if it returns False, the search ends
+            there, as it does at Ctrl-C, and what is known is returned.
     """
     if side not in (None, "under", "over", "both"):
         raise ProblemError("side", "be 'under', 'over' or 'both'", repr(side), "leave it out")
-    search = Findings(problem, limits or Limits(), callback)
-    exact = search.counts and problem.plausibility is not None and not problem.plausibility.approximate
-    wanted = (side or ("both" if exact else "under")) if search.counts else "under"
+    incumbents = Incumbents(problem, limits or Limits(), callback)
+    exact = incumbents.counts and problem.plausibility is not None and not problem.plausibility.approximate
+    wanted = (side or ("both" if exact else "under")) if incumbents.counts else "under"
     settings = {"solver": solver, "formulation": formulation, "big_m": big_m, "options": options or {}}
     try:
-        search.start = best_start(problem, starts)
-        for own in ("under", "over") if wanted == "both" else (wanted,):
-            proves = wanted != "both" or own == "over"
-            _run(search, own, settings, claims=not exact or own == "over", once=not proves)
+        incumbents.start = warm_start(problem, starts)
+        for each in ("under", "over") if wanted == "both" else (wanted,):
+            proves = wanted != "both" or each == "over"
+            _run(incumbents, each, settings, claims=not exact or each == "over", once=not proves)
     except KeyboardInterrupt:
-        search.interrupted = True
-    return search.result()
+        incumbents.interrupted = True
+    return incumbents.result()
 
 
-def _run(search: Findings, side: str, settings: Mapping[str, Any], *, claims: bool, once: bool) -> None:
+def _run(incumbents: Incumbents, side: str, settings: Mapping[str, Any], *, claims: bool, once: bool) -> None:
     """Solve the programme of one side, until it is proved; `once`: until there is an answer, in half of the time."""
-    if search.interrupted:
+    if incumbents.interrupted:
         return
-    programme, engine = _programme(search.problem, search.counts, side, settings)
-    known = search.best or search.start
-    programme.ask(search.problem, _most(search, known))
-    run = Run(search, programme, engine, claims=claims, once=once, start=known)
-    run.seconds = search.limits.seconds * (0.5 if once else 1.0)
+    programme, engine = _programme(incumbents.problem, incumbents.counts, side, settings)
+    known = incumbents.best or incumbents.start
+    programme.ask(incumbents.problem, _cutoff(incumbents, known))
+    run = Run(incumbents, programme, engine, claims=claims, once=once, start=known)
+    run.seconds = incumbents.limits.seconds * (0.5 if once else 1.0)
     run.go()
 
 
-def _most(search: Findings, known: Solution | None) -> float:
+def _cutoff(incumbents: Incumbents, known: Solution | None) -> float:
     """What the best answer costs at most, if it alone is asked for and cost is all that counts."""
-    own = search.problem.plausibility
-    alone = search.limits.solutions == 1 and (own is None or not own.weight)
+    plausibility = incumbents.problem.plausibility
+    alone = incumbents.limits.solutions == 1 and (plausibility is None or not plausibility.weight)
     return math.inf if known is None or not alone else known.objective
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.mio.modelling import Block, Expression, add, binaries, block, parameter, rows, total
+from likely.mio.modelling import Block, Expression, add, binaries, new_block, parameter, rows, total
 from likely.mio.scores import Scores
 from likely.mio.tolerances import TOLERANCES, Tolerances
 from likely.problem import Goal
@@ -40,37 +40,48 @@ def encode_target(goal: Goal, scores: Scores, tolerances: Tolerances = TOLERANCE
         sum_a g_a = 1,    coefficients @ scores >= least - M (1 - g_a),    M = least - the smallest left side
 
     A columns and 1 row if A > 1, and a row per inequality. A binary goal is one inequality, a class among C has C - 1, "any
-    other class" has C - 1 alternatives; an order of classes is one alternative. Eased by `Tolerances.outward`, else exact;
+    other class" has C - 1 alternatives; an order of classes is one alternative. Relaxed by `Tolerances.outward`, else exact;
     a share of a softmax is not linear: what follows from it is encoded, and `add_tangent` cuts.
+
+    Args:
+        goal: What the scores must reach.
+        scores: The scores of the form.
+        tolerances: By how much the inequalities are relaxed.
     """
-    own = block()
-    own.rows, own.tight = rows(), parameter()
+    block = new_block()
+    block.rows, block.tight = rows(), parameter()
     count = len(goal.alternatives)
     chosen: list[Expression] = [1.0]
     if count > 1:
-        own.chosen = binaries(count)
-        chosen = [own.chosen[a] for a in range(count)]
-        add(own, total(chosen) == 1)
-    found = Target(goal, scores, own, chosen)
+        block.chosen = binaries(count)
+        chosen = [block.chosen[a] for a in range(count)]
+        add(block, total(chosen) == 1)
+    target = Target(goal, scores, block, chosen)
     for a, alternative in enumerate(goal.alternatives):
         for coefficients, least in zip(alternative.coefficients, alternative.lower, strict=True):
-            _add(found, a, coefficients, float(least), tolerances)
-    return found
+            _add(target, a, coefficients, float(least), tolerances)
+    return target
 
 
 def _add(target: Target, a: int, coefficients: Numbers, least: float, tolerances: Tolerances = TOLERANCES) -> None:
     scores = target.scores
     smallest = float(np.minimum(coefficients * scores.low, coefficients * scores.high).sum())
-    eased = least - tolerances.outward * (1 + abs(least))
-    left = total(float(c) * own for c, own in zip(coefficients, scores.outputs, strict=True) if c)
-    off = max(0.0, eased - smallest) * (1 - target.chosen[a])
-    add(target.block, left >= eased + target.block.tight - off)
+    relaxed = least - tolerances.outward * (1 + abs(least))
+    left = total(float(c) * score for c, score in zip(coefficients, scores.outputs, strict=True) if c)
+    off = max(0.0, relaxed - smallest) * (1 - target.chosen[a])
+    add(target.block, left >= relaxed + target.block.tight - off)
 
 
 def add_tangent(target: Target, alternative: int, scores: Numbers) -> None:
     """Cut off scores at which a softmax is below what its share asks for; none that fulfil it.
 
-    scale s_c - log sum_k exp(scale s_k) >= log low; the sum's logarithm is convex, so its tangent lies below it.
+    scale s_c - log sum_k exp(scale s_k) >= log low; the sum's logarithm is convex, so its tangent lies below it: an
+    outer-approximation cut (Duran and Grossmann 1986).
+
+    Args:
+        target: The goal in the programme.
+        alternative: The place of the alternative in the goal.
+        scores: What is cut off.
     """
     share = target.goal.alternatives[alternative].share
     assert share is not None

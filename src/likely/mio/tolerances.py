@@ -1,4 +1,7 @@
-"""Every tolerance of the programmes, in one place."""
+"""Every tolerance of the programmes and their solvers; those that do not depend on a solver are `likely.problem.tolerances`.
+
+Taken from there: `FEASIBILITY` (linear rules), `rounding` (how far two computations of one number differ).
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ class Tolerances:
     """
 
     #: By how much a row of the programme may be missed, and an integer variable be off, where something is to be proved: the
-    #: solvers' own. With 1e-9, HiGHS and SCIP both called dearer rows optimal (what they derive from bounds rounds).
+    #: solvers' own. With 1e-9, HiGHS and SCIP both called costlier rows optimal (what they derive from bounds rounds).
     feasibility: float = 1e-6
     #: The same where nothing is proved: when the numbers of an answer are made exact.
     exact: float = 1e-9
-    #: By how much goal and threshold are eased, so that an answer just there is not lost; relative to their size.
+    #: By how much goal and threshold are relaxed, so that an answer just there is not lost; relative to their size.
     outward: float = 1e-8
     #: By how much they are tightened, one after the other, where an answer of the programme turns out to be none.
     inward: tuple[float, ...] = (3e-8, 1e-6)
@@ -31,6 +34,6 @@ NOISE = 1e-6
 #: A softmax that misses its share by less, relative to its size, is cut off as a row and not by a tangent.
 CUT = 1e-6
 #: What rounding may make of a price, relative to it.
-EASED = 1e-9
+PRICE_ROUNDING = 1e-9
 #: Smaller coefficients are 0, and scaled numbers this near to an end are the end: solvers drop them.
 SMALLEST = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from likely.mio.inputs import Cells, RowVariables, cells_of, encode_cells
-from likely.mio.modelling import Block, Expression, Variable, add, block, blocks, numbers, rows, total
+from likely.mio.modelling import Block, Expression, Variable, add, new_block, new_blocks, numbers, rows, total
 from likely.mio.scores import Scores
 from likely.predictor import TreeEnsemble
 from likely.schema.values import Numbers
@@ -20,19 +20,23 @@ def encode_trees(form: TreeEnsemble, inputs: RowVariables) -> Scores:
 
     [low <= x <= high] is the sum of the feature's d_k and cells there; the flow into the root is 1. Exact: with these 0-1,
     the flow is, without being declared so. The scores are expressions: base + sum of leaf values * flow (a mean if the form
-    averages).
+    averages). (Parmentier and Vidal, "Optimal counterfactual explanations in tree ensembles", ICML 2021.)
+
+    Args:
+        form: The ensemble.
+        inputs: The row.
     """
-    own = block()
-    own.feature = blocks(len(inputs.schema))
+    block = new_block()
+    block.feature = new_blocks(len(inputs.schema))
     cells = {
-        j: _tested_cells(own.feature[j], form, inputs, j) for j, part in enumerate(inputs.features) if part.scale is not None
+        j: _tested_cells(block.feature[j], form, inputs, j) for j, part in enumerate(inputs.features) if part.scale is not None
     }
     paths = [_Tree(form, t) for t in range(len(form.roots))]
-    own.tree = blocks(len(paths))
+    block.tree = new_blocks(len(paths))
     terms: list[list[Expression]] = [[float(base)] for base in form.base]
     low, high = form.base.copy(), form.base.copy()
     for t, tree in enumerate(paths):
-        leaves = tree.encode(own.tree[t], inputs, cells)
+        leaves = tree.encode(block.tree[t], inputs, cells)
         outputs = range(form.outputs) if form.output_of[t] < 0 else [int(form.output_of[t])]
         for k, output in enumerate(outputs):
             values = {leaf: float(form.values[form.nodes[leaf]["inside"] + k]) for leaf in leaves}
@@ -47,22 +51,22 @@ def encode_trees(form: TreeEnsemble, inputs: RowVariables) -> Scores:
             if part is not None:
                 part.set(float(row[j]))
         for t, tree in enumerate(paths):
-            tree.set(own.tree[t], row)
+            tree.set(block.tree[t], row)
 
     ends = low / divisor, high / divisor
-    return Scores(form, own, outputs_, *ends, set_values, lambda own, reach: ends)
+    return Scores(form, block, outputs_, *ends, set_values, lambda block, reach: ends)
 
 
-def _tested_cells(own: Block, form: TreeEnsemble, inputs: RowVariables, j: int) -> Cells | None:
+def _tested_cells(block: Block, form: TreeEnsemble, inputs: RowVariables, j: int) -> Cells | None:
     """The cells of a feature between all tests of it; None if there are none."""
     tests = form.nodes[form.nodes["feature"] == j]
     if not len(tests):
         return None
-    starts = np.unique(np.concatenate([tests["low"], np.nextafter(tests["high"], np.inf)]))
-    found = cells_of(inputs.features[j].feature, starts)
-    own.rows = rows()
-    cells = encode_cells(own, inputs.features[j], found.low, found.high)
-    inputs.features[j].held += cells.held
+    breakpoints = np.unique(np.concatenate([tests["low"], np.nextafter(tests["high"], np.inf)]))
+    pieces = cells_of(inputs.features[j].feature, breakpoints)
+    block.rows = rows()
+    cells = encode_cells(block, inputs.features[j], pieces.low, pieces.high)
+    inputs.features[j].indicator_bounds += cells.indicator_bounds
     return cells
 
 
@@ -89,31 +93,31 @@ class _Tree:
                 if self.form.nodes[node]["feature"] >= 0:
                     stack += [(int(self.form.nodes[node][way]), False) for way in ("inside", "outside")]
 
-    def encode(self, own: Block, inputs: RowVariables, cells: dict[int, Cells | None]) -> dict[int, Expression]:
+    def encode(self, block: Block, inputs: RowVariables, cells: dict[int, Cells | None]) -> dict[int, Expression]:
         """The flow into each leaf."""
-        own.rows, own.flow = rows(), numbers(2 * len(self.tests))
+        block.rows, block.flow = rows(), numbers(2 * len(self.tests))
         into: dict[int, list[Expression]] = {node: [] for node in self.order}
         into[self.root].append(1.0)
         for i, node in enumerate(self.tests):
             test = self.form.nodes[node]
-            inside, outside = own.flow[2 * i], own.flow[2 * i + 1]
+            inside, outside = block.flow[2 * i], block.flow[2 * i + 1]
             held = _between(inputs, cells, int(test["feature"]), float(test["low"]), float(test["high"]))
-            add(own, inside + outside == total(into[node]))
-            add(own, inside <= held)
-            add(own, outside <= 1 - held)
+            add(block, inside + outside == total(into[node]))
+            add(block, inside <= held)
+            add(block, outside <= 1 - held)
             into[int(test["inside"])].append(inside)
             into[int(test["outside"])].append(outside)
         return {node: total(flows) for node, flows in into.items() if self.form.nodes[node]["feature"] < 0}
 
-    def set(self, own: Block, row: Numbers) -> None:
+    def set(self, block: Block, row: Numbers) -> None:
         """Give the flows the values that follow from a row."""
-        for variable in own.flow.values():
+        for variable in block.flow.values():
             variable.set_value(0.0)
         node = self.root
         while self.form.nodes[node]["feature"] >= 0:
             test = self.form.nodes[node]
             inside = bool(test["low"] <= row[test["feature"]] <= test["high"])
-            own.flow[2 * self.tests.index(node) + (not inside)].set_value(1.0)
+            block.flow[2 * self.tests.index(node) + (not inside)].set_value(1.0)
             node = int(test["inside" if inside else "outside"])
 
 
@@ -121,8 +125,8 @@ def _between(inputs: RowVariables, cells: dict[int, Cells | None], j: int, low: 
     """1 if the value of a feature lies between the ends of a test, else 0."""
     part = inputs.features[j]
     terms: list[Variable] = [atom for k, atom in enumerate(part.atoms) if low <= part.feature.atom_number(k) <= high]
-    own = cells.get(j)
-    if own is not None:
-        inside = (low <= own.low) & (own.low <= high)
-        terms += [own.variables[c] for c in np.flatnonzero(inside)]
+    pieces = cells.get(j)
+    if pieces is not None:
+        inside = (low <= pieces.low) & (pieces.low <= high)
+        terms += [pieces.variables[c] for c in np.flatnonzero(inside)]
     return total(terms)

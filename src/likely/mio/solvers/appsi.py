@@ -30,9 +30,9 @@ class _Appsi:
         self.interface = self._new()
 
     def _new(self) -> Any:
-        found = getattr(solver_module(self.module), self.solver)()
-        found.config.load_solution = False
-        return found
+        solver = getattr(solver_module(self.module), self.solver)()
+        solver.config.load_solution = False
+        return solver
 
     @classmethod
     def require(cls) -> None:
@@ -49,12 +49,12 @@ class _Appsi:
         with self._watched(going):
             results = self.interface.solve(self.model)
         outcome = "interrupted" if self._interrupted() else _OUTCOMES.get(results.termination_condition.name, "failed")
-        found = results.best_feasible_objective if outcome in ("optimal", "stopped", "interrupted") else None
-        if found is not None:
+        objective = results.best_feasible_objective if outcome in ("optimal", "stopped", "interrupted") else None
+        if objective is not None:
             self.interface.load_vars()
         bound = results.best_objective_bound
         proven = math.inf if outcome == "infeasible" else -math.inf if bound is None or math.isnan(bound) else float(bound)
-        report = Report(outcome, None if found is None else float(found), proven, self._nodes())
+        report = Report(outcome, None if objective is None else float(objective), proven, self._nodes())
         if outcome == "interrupted":  # which the solver would remember
             self.interface = self._new()
         return report

@@ -38,22 +38,22 @@ class Scip:
             scip.hideOutput()
             scip.readProblem(path)
         self._set(scip, effort)
-        variables = {own.name: own for own in scip.getVars() if own.name in columns}
+        variables = {variable.name: variable for variable in scip.getVars() if variable.name in columns}
         if start:
             self._start(scip, columns, variables)
         if going is not None:
             self._watch(scip, going)
         scip.optimize()
         outcome = _OUTCOMES.get(scip.getStatus(), "failed")
-        found = None
+        objective = None
         if scip.getNSols() > 0:  # getObjVal answers even if there is none
             best = scip.getBestSol()
-            found = float(scip.getSolObjVal(best))
+            objective = float(scip.getSolObjVal(best))
             for name, variable in variables.items():
                 columns[name].set_value(scip.getSolVal(best, variable), skip_validation=True)
         bound = scip.getDualbound()
         proven = math.inf if outcome == "infeasible" else float(bound) if abs(bound) < 1e19 else -math.inf
-        return Report(outcome, found, proven, int(scip.getNTotalNodes()))
+        return Report(outcome, objective, proven, int(scip.getNTotalNodes()))
 
     def _set(self, scip: Any, effort: Effort) -> None:
         scip.setParams(

@@ -33,8 +33,8 @@ class Report:
     """What a solver says: the objective of the solution that the variables now have (None: there is none), and its bound."""
 
     outcome: Outcome
-    found: float | None
-    proven: float
+    objective: float | None
+    bound: float
     nodes: int
 
 
@@ -48,7 +48,7 @@ class Solver(Protocol):
         """Raise an error that names the extra if the solver is not installed."""
 
     def solve(self, effort: Effort, *, start: bool, going: Going | None = None) -> Report:
-        """Minimise the model's objective; the variables' values are where to start, and then the best found.
+        """Minimise the model's objective; the variables' values are where to start, and then the best known.
 
         It ends when `going` says so, and at Ctrl-C.
         """
