@@ -52,16 +52,16 @@ def wrong(result: Result, best: Result) -> bool:
     """Whether a claim contradicts the exact engine's."""
     if result.status == "infeasible":
         return bool(best.solutions)
-    found = best.solutions[0].objective if best.solutions else np.inf
-    return result.status == "optimal" and abs(result.solutions[0].objective - found) > SAME
+    optimum = best.solutions[0].objective if best.solutions else np.inf
+    return result.status == "optimal" and abs(result.solutions[0].objective - optimum) > SAME
 
 
 def engines(options: argparse.Namespace, limits: Limits) -> dict[str, Any]:
-    found: dict[str, Any] = {"exact engine": lambda problem: search.solve(problem, limits)}
+    table: dict[str, Any] = {"exact engine": lambda problem: search.solve(problem, limits)}
     for solver in options.solver:
         for name, settings in FORMULATIONS.items():
-            found[f"{name}, {solver}"] = lambda problem, s=solver, own=settings: mio.solve(problem, limits, solver=s, **own)
-    return found
+            table[f"{name}, {solver}"] = lambda problem, s=solver, chosen=settings: mio.solve(problem, limits, solver=s, **chosen)
+    return table
 
 
 def asked(case: cases.Case, options: argparse.Namespace, limits: Limits) -> list[dict[str, Any]]:
@@ -76,11 +76,11 @@ def asked(case: cases.Case, options: argparse.Namespace, limits: Limits) -> list
             "case": case.name,
             "engine": name,
             "queries": len(problems),
-            "solved": sum(own.status in ("optimal", "infeasible") for own, _ in results),
-            "wrong": sum(wrong(own, known) for (own, _), known in zip(results, best, strict=True)),
+            "solved": sum(answer.status in ("optimal", "infeasible") for answer, _ in results),
+            "wrong": sum(wrong(answer, known) for (answer, _), known in zip(results, best, strict=True)),
             "median_seconds": float(np.median([seconds for _, seconds in results])),
             "ratio": 0.0,
-            "median_nodes": float(np.median([own.statistics.nodes for own, _ in results])),
+            "median_nodes": float(np.median([answer.statistics.nodes for answer, _ in results])),
             "size": size_of(name, problems[0]),
         })  # fmt: skip
         rows[-1]["ratio"] = rows[-1]["median_seconds"] / rows[0]["median_seconds"]
@@ -105,22 +105,22 @@ def quality(case: cases.Case, options: argparse.Namespace, limits: Limits) -> di
     for query in case.queries["median"][: options.answers]:
         problem = approximate(cases.problem(case, query))
         result = search.solve(problem, limits)
-        for own in result.solutions:
-            encoded = case.circuit.encode(own.row[None], case.form.predict(own.row[None]))
+        for solution in result.solutions:
+            encoded = case.circuit.encode(solution.row[None], case.form.predict(solution.row[None]))
             true.append(float(case.circuit.log_likelihood(encoded)[0]))
             approximated.append(float(max_log_likelihood(case.circuit, encoded)[0]))
     error = np.subtract(true, approximated)
     return {"case": case.name, "answers": len(true), **{
-        key: (float(np.mean(own)), float(np.std(own)))
-        for key, own in (("true", true), ("programme", approximated), ("error", error)) if len(own)
+        key: (float(np.mean(solution)), float(np.std(solution)))
+        for key, solution in (("true", true), ("programme", approximated), ("error", error)) if len(solution)
     }}  # fmt: skip
 
 
-def print_row(own: dict[str, Any]) -> None:
-    size = "-" if own["size"] is None else f"{own['size'][0]} x {own['size'][1]}"
+def print_row(item: dict[str, Any]) -> None:
+    size = "-" if item["size"] is None else f"{item['size'][0]} x {item['size'][1]}"
     print(
-        f"{own['case']:12} {own['engine']:24} {own['solved']:4}/{own['queries']:<4} {own['wrong']:5} "
-        f"{own['median_seconds']:9.3f} {own['ratio']:9.0f} {own['median_nodes']:8.0f}  {size}",
+        f"{item['case']:12} {item['engine']:24} {item['solved']:4}/{item['queries']:<4} {item['wrong']:5} "
+        f"{item['median_seconds']:9.3f} {item['ratio']:9.0f} {item['median_nodes']:8.0f}  {size}",
         flush=True,
     )
 
@@ -143,9 +143,9 @@ def main() -> None:
         rows = [row for case in chosen for row in asked(case, options, limits)]
         table = [quality(case, options, limits) for case in read]
     print(f"\n{'case':12} {'answers':>7} {'true':>16} {'programme':>16} {'error':>16}")
-    for own in table:
-        parts = [f"{own[key][0]:8.2f} ± {own[key][1]:5.2f}" if key in own else "-" for key in ("true", "programme", "error")]
-        print(f"{own['case']:12} {own['answers']:7} " + " ".join(f"{part:>16}" for part in parts))
+    for item in table:
+        parts = [f"{item[key][0]:8.2f} ± {item[key][1]:5.2f}" if key in item else "-" for key in ("true", "programme", "error")]
+        print(f"{item['case']:12} {item['answers']:7} " + " ".join(f"{part:>16}" for part in parts))
     if options.json:
         options.json.write_text(json.dumps({"engines": rows, "quality": table}, indent=1), encoding="utf-8")
 

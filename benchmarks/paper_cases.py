@@ -86,33 +86,34 @@ def paper_objective(problem: Problem, query: cases.Query) -> float:
     return min((answer.objective for answer in answers if answer is not None), default=math.inf)
 
 
-def summed(case: str, variant: str, found: list[dict[str, Any]]) -> dict[str, Any]:
+def summed(case: str, variant: str, answers: list[dict[str, Any]]) -> dict[str, Any]:
     """All queries of one file and variant."""
-    status = [own["status"] for own in found]
+    status = [answer["status"] for answer in answers]
     counts = {
-        key: sum(own[key] for own in found) for key in ("worse_than_best_known", "worse_than_paper", "against_a_proof", "wrong")
+        key: sum(answer[key] for answer in answers)
+        for key in ("worse_than_best_known", "worse_than_paper", "against_a_proof", "wrong")
     }
-    timed = [own for own in found if own["paper_seconds"] is not None]
-    paper = float(np.median([own["paper_seconds"] for own in timed])) if timed else None
+    timed = [answer for answer in answers if answer["paper_seconds"] is not None]
+    paper = float(np.median([answer["paper_seconds"] for answer in timed])) if timed else None
     return {
         "case": case,
         "variant": variant,
-        "queries": len(found),
-        "certified": share(own in ("optimal", "infeasible") for own in status),
-        "found": share(own in ("optimal", "feasible") for own in status),
-        "infeasible": share(own == "infeasible" for own in status),
+        "queries": len(answers),
+        "certified": share(each in ("optimal", "infeasible") for each in status),
+        "found": share(each in ("optimal", "feasible") for each in status),
+        "infeasible": share(each == "infeasible" for each in status),
         **counts,
-        "paper_answered": share(own["paper_answered"] for own in found) if timed else None,
+        "paper_answered": share(answer["paper_answered"] for answer in answers) if timed else None,
         **{
-            key: spread(own[key] for own in found) for key in ("seconds", "processor_seconds", "search_seconds", "nodes")
+            key: spread(answer[key] for answer in answers) for key in ("seconds", "processor_seconds", "search_seconds", "nodes")
         },
         "paper_seconds": paper,
-        "speedup_over_paper": None if paper is None else paper / float(np.median([own["seconds"] for own in timed])),
+        "speedup_over_paper": None if paper is None else paper / float(np.median([answer["seconds"] for answer in timed])),
     }  # fmt: skip
 
 
 def _ms(key: str, which: str) -> Column:
-    return which, 6, lambda own: f"{1e3 * own[key][which]:.1f}"
+    return which, 6, lambda item: f"{1e3 * item[key][which]:.1f}"
 
 
 def _or_none(value: float | None, form: str) -> str:
@@ -120,25 +121,25 @@ def _or_none(value: float | None, form: str) -> str:
 
 
 COLUMNS: list[Column] = [
-    ("case", -12, lambda own: own["case"]),
-    ("variant", -9, lambda own: own["variant"]),
-    ("queries", 7, lambda own: str(own["queries"])),
-    ("certified", 9, lambda own: f"{own['certified']:.1%}"),
-    ("found", 6, lambda own: f"{own['found']:.0%}"),
-    ("none", 5, lambda own: f"{own['infeasible']:.0%}"),
-    ("worse", 5, lambda own: str(own["worse_than_best_known"])),
-    ("than paper", 10, lambda own: str(own["worse_than_paper"]) if own["paper_seconds"] is not None else "-"),
-    ("wrong", 5, lambda own: str(own["wrong"] + own["against_a_proof"])),
-    ("ms: median", 10, lambda own: f"{1e3 * own['seconds']['median']:.1f}"),
+    ("case", -12, lambda item: item["case"]),
+    ("variant", -9, lambda item: item["variant"]),
+    ("queries", 7, lambda item: str(item["queries"])),
+    ("certified", 9, lambda item: f"{item['certified']:.1%}"),
+    ("found", 6, lambda item: f"{item['found']:.0%}"),
+    ("none", 5, lambda item: f"{item['infeasible']:.0%}"),
+    ("worse", 5, lambda item: str(item["worse_than_best_known"])),
+    ("than paper", 10, lambda item: str(item["worse_than_paper"]) if item["paper_seconds"] is not None else "-"),
+    ("wrong", 5, lambda item: str(item["wrong"] + item["against_a_proof"])),
+    ("ms: median", 10, lambda item: f"{1e3 * item['seconds']['median']:.1f}"),
     _ms("seconds", "p99"),
     _ms("seconds", "max"),
-    ("processor", 9, lambda own: f"{1e3 * own['processor_seconds']['median']:.1f}"),
-    ("search", 6, lambda own: f"{1e3 * own['search_seconds']['median']:.1f}"),
-    ("nodes: median", 13, lambda own: f"{own['nodes']['median']:.0f}"),
-    ("p99", 6, lambda own: f"{own['nodes']['p99']:.0f}"),
-    ("max", 6, lambda own: f"{own['nodes']['max']:.0f}"),
-    ("paper s", 7, lambda own: _or_none(own["paper_seconds"], ".1f")),
-    ("ratio", 6, lambda own: _or_none(own["speedup_over_paper"], ".0f")),
+    ("processor", 9, lambda item: f"{1e3 * item['processor_seconds']['median']:.1f}"),
+    ("search", 6, lambda item: f"{1e3 * item['search_seconds']['median']:.1f}"),
+    ("nodes: median", 13, lambda item: f"{item['nodes']['median']:.0f}"),
+    ("p99", 6, lambda item: f"{item['nodes']['p99']:.0f}"),
+    ("max", 6, lambda item: f"{item['nodes']['max']:.0f}"),
+    ("paper s", 7, lambda item: _or_none(item["paper_seconds"], ".1f")),
+    ("ratio", 6, lambda item: _or_none(item["speedup_over_paper"], ".0f")),
 ]  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 
 def spread(values: Iterable[float]) -> dict[str, float]:
     """Median, 99th percentile and maximum."""
-    found = np.fromiter(values, dtype=np.float64)
-    return {"median": float(np.median(found)), "p99": float(np.quantile(found, 0.99)), "max": float(found.max())}
+    numbers = np.fromiter(values, dtype=np.float64)
+    return {"median": float(np.median(numbers)), "p99": float(np.quantile(numbers, 0.99)), "max": float(numbers.max())}
 
 
 def share(flags: Iterable[bool]) -> float:

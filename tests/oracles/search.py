@@ -59,16 +59,16 @@ def values_with(feature: Any, factual: float) -> list[float]:
 
     So it stands for the multiple of the step beside it; and a bound does where that multiple lies beyond it.
     """
-    found = values_of(feature)
+    values = values_of(feature)
     if not feature.numeric:
-        return found
+        return values
     step, slack = feature.grid, 1e-6 if feature.dtype == "float32" else 1e-9
     numbers = [factual] if factual > -(2.0**999) else []
     for end in (feature.lower, feature.upper):
-        if feature.fits(np.array([end]))[0] and all(abs(end - v) > step / 2 for v in [*found, *numbers]):
+        if feature.fits(np.array([end]))[0] and all(abs(end - v) > step / 2 for v in [*values, *numbers]):
             numbers.append(end)
-    found = [v for v in found if all(not 0 < abs(v - own) <= slack * max(step, abs(own)) for own in numbers)]
-    return found + [own for own in numbers if own not in found]
+    values = [v for v in values if all(not 0 < abs(v - number) <= slack * max(step, abs(number)) for number in numbers)]
+    return values + [number for number in numbers if number not in values]
 
 
 def space_of(problem: Problem) -> np.ndarray:
@@ -79,14 +79,18 @@ def space_of(problem: Problem) -> np.ndarray:
 
 def log_likelihoods(problem: Problem, rows: np.ndarray, alternative: Alternative) -> np.ndarray:
     """How likely each row is together with the alternative's class, and given what it is given; 0 if nobody asks."""
-    own = problem.plausibility
-    if own is None:
+    plausibility = problem.plausibility
+    if plausibility is None:
         return np.zeros(len(rows))
-    with_class = own.circuit.target is not None and alternative.class_index is not None
-    encoded = own.circuit.encode(rows, problem.form.classes[alternative.class_index] if with_class else None)
-    found = max_log_likelihood(own.circuit, encoded) if own.approximate else own.circuit.log_likelihood(encoded)
-    target = own.circuit.target.number(problem.form.classes[alternative.class_index]) if with_class else math.nan
-    return np.asarray(found - own.log_given(problem.factual, target))
+    with_class = plausibility.circuit.target is not None and alternative.class_index is not None
+    encoded = plausibility.circuit.encode(rows, problem.form.classes[alternative.class_index] if with_class else None)
+    logs = (
+        max_log_likelihood(plausibility.circuit, encoded)
+        if plausibility.approximate
+        else plausibility.circuit.log_likelihood(encoded)
+    )
+    target = plausibility.circuit.target.number(problem.form.classes[alternative.class_index]) if with_class else math.nan
+    return np.asarray(logs - plausibility.log_given(problem.factual, target))
 
 
 def exact_scores(problem: Problem, rows: np.ndarray) -> bool:
@@ -109,7 +113,7 @@ def answers_of(problem: Problem, rows: np.ndarray | None = None) -> Answers:
 
 def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, ...]:
     """The rows that reach one alternative, with all that `Answers` tells of them."""
-    alternative, own = problem.goal.alternatives[a], problem.plausibility
+    alternative, plausibility = problem.goal.alternatives[a], problem.plausibility
     scores = problem.form.score(rows)
     room = (scores @ alternative.coefficients.T - alternative.lower).min(axis=1)
     slack = 0.0 if exact_scores(problem, rows) else ROUNDING * (1 + np.abs(scores).max(axis=1))
@@ -121,11 +125,14 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
         possible &= (low - ROUNDING <= share) & (share <= high + ROUNDING)
     likelihoods, costs = log_likelihoods(problem, rows, alternative), problem.schema.prices(problem.factual, rows)
     objectives = costs.copy()
-    if own is not None:
-        slack = ROUNDING * (1 + np.abs(np.nan_to_num(likelihoods, neginf=0.0))) if own.given else 0.0
-        sure, possible = sure & (likelihoods >= own.lower + slack), possible & (likelihoods >= own.lower - slack)
-        if own.weight > 0:
-            objectives -= own.weight * likelihoods
+    if plausibility is not None:
+        slack = ROUNDING * (1 + np.abs(np.nan_to_num(likelihoods, neginf=0.0))) if plausibility.given else 0.0
+        sure, possible = (
+            sure & (likelihoods >= plausibility.lower + slack),
+            possible & (likelihoods >= plausibility.lower - slack),
+        )
+        if plausibility.weight > 0:
+            objectives -= plausibility.weight * likelihoods
     possible &= objectives < math.inf  # what is impossible is no answer where likelihood counts
     return (
         rows[possible],
@@ -148,14 +155,14 @@ def cells_of(problem: Problem) -> list[Partition]:
 def cell_keys(problem: Problem, rows: np.ndarray) -> list[tuple[float, ...]]:
     """The cell of each real, and every other value as it is."""
     keys = np.full(rows.shape, -1.0)
-    for j, own in enumerate(cells_of(problem)):
-        if own.grid or not len(own.low):
+    for j, part in enumerate(cells_of(problem)):
+        if part.grid or not len(part.low):
             keys[:, j] = rows[:, j]
             continue
-        for k, atom in enumerate(own.atom):
+        for k, atom in enumerate(part.atom):
             keys[rows[:, j] == atom, j] = k
-        for c, (low, high) in enumerate(zip(own.low, own.high, strict=True)):
-            keys[(low <= rows[:, j]) & (rows[:, j] <= high), j] = len(own.atom) + c
+        for c, (low, high) in enumerate(zip(part.low, part.high, strict=True)):
+            keys[(low <= rows[:, j]) & (rows[:, j] <= high), j] = len(part.atom) + c
         assert (keys[:, j] >= 0).all(), "a value of the feature lies in no cell"
     return [tuple(key) for key in keys.tolist()]
 
@@ -167,10 +174,10 @@ def changed_keys(problem: Problem, rows: np.ndarray) -> list[tuple[int, ...]]:
 
 def best_by_key(keys: Sequence[Any], objectives: np.ndarray) -> dict[Any, float]:
     """The least objective of each kind of answer."""
-    found: dict[Any, float] = {}
+    best: dict[Any, float] = {}
     for key, objective in zip(keys, objectives, strict=True):
-        found[key] = min(found.get(key, math.inf), float(objective))
-    return found
+        best[key] = min(best.get(key, math.inf), float(objective))
+    return best
 
 
 # -- reals ------------------------------------------------------------------------------------------------------------
@@ -205,8 +212,8 @@ def pieces_of(problem: Problem, j: int) -> list[Piece]:
         literals = rule.literals if not isinstance(rule, LinearRow) else ()
         marks += [end for i, part in literals if i == j for interval in part.intervals for end in interval]
     marks = sorted({mark for mark in marks if mark in region})
-    found = [Piece(mark, mark) for mark in marks]
-    return found + [Piece(a, b) for a, b in itertools.pairwise(marks) if b - a > 1e-12 and 0.5 * a + 0.5 * b in region]
+    pieces = [Piece(mark, mark) for mark in marks]
+    return pieces + [Piece(a, b) for a, b in itertools.pairwise(marks) if b - a > 1e-12 and 0.5 * a + 0.5 * b in region]
 
 
 def least_over_reals(problem: Problem) -> float:
@@ -222,10 +229,10 @@ def least_over_reals(problem: Problem) -> float:
                   or [np.ones(len(rows), dtype=bool)], axis=0)  # fmt: skip
     best = math.inf
     for alternative in problem.goal.alternatives:
-        likelihoods, own = log_likelihoods(problem, rows, alternative), problem.plausibility
-        likely = np.ones(len(rows), dtype=bool) if own is None else likelihoods >= own.lower
+        likelihoods, plausibility = log_likelihoods(problem, rows, alternative), problem.plausibility
+        likely = np.ones(len(rows), dtype=bool) if plausibility is None else likelihoods >= plausibility.lower
         for place in np.flatnonzero(kept & likely):
-            weight = 0.0 if own is None or own.weight == 0 else own.weight * likelihoods[place]
+            weight = 0.0 if plausibility is None or plausibility.weight == 0 else plausibility.weight * likelihoods[place]
             if weight > -math.inf:
                 best = min(best, _least_over_pieces(problem, alternative, combinations[place], best + weight) - weight)
     return best
@@ -239,8 +246,8 @@ def _least_over_pieces(problem: Problem, alternative: Alternative, pieces: Seque
     slopes, constant = _affine(lambda rows: problem.schema.prices(problem.factual, rows)[:, None], base, high - low, free)
     if (constant + np.minimum(slopes * (low - base)[free], slopes * (high - base)[free]).sum()).item() >= limit:
         return limit
-    rules = [(own.features, own.coefficients, own.upper) for own in problem.schema.compile(problem.factual)
-             if isinstance(own, LinearRow) and (base[list(own.features)] > -(2.0**999)).all()]  # fmt: skip
+    rules = [(rule.features, rule.coefficients, rule.upper) for rule in problem.schema.compile(problem.factual)
+             if isinstance(rule, LinearRow) and (base[list(rule.features)] > -(2.0**999)).all()]  # fmt: skip
     matrix, upper = np.zeros((len(rules), len(pieces))), np.zeros(len(rules))
     for i, (features, coefficients, end) in enumerate(rules):
         matrix[i, list(features)] = coefficients
@@ -260,9 +267,9 @@ def _programme(costs: np.ndarray, rows: np.ndarray, ends: np.ndarray, bounds: li
     """min costs . d, where rows @ d <= ends."""
     if not len(costs):
         return 0.0 if (ends >= -ROUNDING).all() else math.inf
-    found = optimize.linprog(costs, rows, ends, bounds=bounds, method="highs")
-    assert found.status in (0, 2), found.message
-    return float(found.fun) if found.status == 0 else math.inf
+    result = optimize.linprog(costs, rows, ends, bounds=bounds, method="highs")
+    assert result.status in (0, 2), result.message
+    return float(result.fun) if result.status == 0 else math.inf
 
 
 def _affine(function: Any, base: np.ndarray, width: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -284,7 +291,7 @@ def _patterns(form: Any, base: np.ndarray, width: np.ndarray, free: np.ndarray) 
             values = weights @ values
             values[:, 0] += bias
             if i < len(layers) - 1:
-                own = np.array([left.pop(0) for _ in bias])
-                sides.append(np.where(own[:, None], values, -values))
-                values = np.where(own[:, None], values, 0.0)
+                on = np.array([left.pop(0) for _ in bias])
+                sides.append(np.where(on[:, None], values, -values))
+                values = np.where(on[:, None], values, 0.0)
         yield values, np.concatenate([*sides, np.empty((0, values.shape[1]))])

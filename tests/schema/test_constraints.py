@@ -71,11 +71,11 @@ def test_compiled_rules_are_the_constraints(data: st.DataObject) -> None:
     old = strategies.user_row(schema, factual)
     broken = [schema.violations(old, strategies.user_row(schema, row)) for row in rows]
     kept = schema.keeps(factual, rows)
-    assert kept.tolist() == [not found for found in broken]
+    assert kept.tolist() == [not violations for violations in broken]
     np.testing.assert_array_equal(kept, all_satisfied(schema.compile(factual), rows))
     for constraint in schema.constraints:
         compiled = all_satisfied(constraint.compile(schema, factual), rows)
-        assert compiled.tolist() == [constraint not in found for found in broken]
+        assert compiled.tolist() == [constraint not in violations for violations in broken]
 
 
 @given(st.data())
@@ -190,7 +190,7 @@ def test_what_the_engines_see() -> None:
     schema = Schema((Integer("a", 0, 9), Integer("b", 0, 9)))
     factual = np.array([5.0, 5.0])
     for rule, kind in ((Immutable("a"), Clause), (LinearConstraint.ordered("a", "b"), LinearRow), (MaxChanges(1), AtMost)):
-        assert [type(found) for found in rule.compile(schema, factual)] == [kind]
+        assert [type(violations) for violations in rule.compile(schema, factual)] == [kind]
     assert len(Implies(changes("a"), (increases("b"), at_most("b", 7))).compile(schema, factual)) == 2
 
 

@@ -70,10 +70,10 @@ def weights(feature: Any) -> st.SearchStrategy[Any]:
 @st.composite
 def price_tables(draw: st.DrawFn, feature: Any) -> dict[Any, dict[Any, float]]:
     moves = [(old, new) for old in feature.atoms for new in feature.atoms if old is not new]
-    found: dict[Any, dict[Any, float]] = {}
+    table: dict[Any, dict[Any, float]] = {}
     for old, new in draw(st.lists(st.sampled_from(moves), max_size=3)) if moves else []:
-        found.setdefault(old, {})[new] = draw(strategies.prices())
-    return found
+        table.setdefault(old, {})[new] = draw(strategies.prices())
+    return table
 
 
 # -- what every price list promises -----------------------------------------------------------------------------------

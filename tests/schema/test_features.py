@@ -82,7 +82,7 @@ class Level(enum.IntEnum):
 
 
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("value", "expected"),
     [
         (np.float64(0.5), 0.5),
         (np.float32(0.5), 0.5),
@@ -105,9 +105,9 @@ class Level(enum.IntEnum):
     ],
     ids=repr,
 )
-def test_values_become_python_s_own(value: Any, found: Any) -> None:
-    assert plain(value) == found
-    assert type(plain(value)) is type(found)
+def test_values_become_python_s_own(value: Any, expected: Any) -> None:
+    assert plain(value) == expected
+    assert type(plain(value)) is type(expected)
 
 
 @pytest.mark.parametrize(

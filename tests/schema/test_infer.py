@@ -115,9 +115,9 @@ HOMES: list[tuple[Any, Feature]] = [
 
 @pytest.mark.parametrize(("column", "feature"), HOMES, ids=[f"{i}-{home.kind}" for i, (_, home) in enumerate(HOMES)])
 def test_every_column_has_one_home(column: Any, feature: Feature) -> None:
-    found = infer(column)
-    assert found == feature
-    assert [type(atom) for atom in found.atoms] == [type(atom) for atom in feature.atoms]
+    inferred = infer(column)
+    assert inferred == feature
+    assert [type(atom) for atom in inferred.atoms] == [type(atom) for atom in feature.atoms]
 
 
 @given(strategies.columns())

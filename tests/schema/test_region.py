@@ -61,9 +61,9 @@ def test_contains_is_membership_of_many(a: Region) -> None:
 
 
 @given(st.lists(ENDS, max_size=4))
-def test_points_hold_just_these(found: list[float]) -> None:
-    region = Region.points(found)
-    assert all((point in region) == (point in found) for point in witnesses(region).tolist())
+def test_points_hold_just_these(points: list[float]) -> None:
+    region = Region.points(points)
+    assert all((point in region) == (point in points) for point in witnesses(region).tolist())
 
 
 @given(REGIONS)

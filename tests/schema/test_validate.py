@@ -46,7 +46,7 @@ NO_VALUE, GONE = "without a value of the feature", "missing (add a code None, or
 
 
 @pytest.mark.parametrize(
-    ("feature", "cells", "found"),
+    ("feature", "cells", "expected"),
     [
         (Continuous("f", 0, 1), [0.5, 1, 0], []),
         (Continuous("f", 0, 1), [2.0, 0.5, -1], [(2, "outside 0 to 1", "2.0")]),
@@ -93,8 +93,8 @@ NO_VALUE, GONE = "without a value of the feature", "missing (add a code None, or
         (Continuous("f", 0, 1), [], []),
     ],
 )
-def test_each_kind_of_fault_is_counted(feature: Feature, cells: Any, found: list[Any]) -> None:
-    assert faults(feature, pd.Series(cells, dtype=object)) == found
+def test_each_kind_of_fault_is_counted(feature: Feature, cells: Any, expected: list[Any]) -> None:
+    assert faults(feature, pd.Series(cells, dtype=object)) == expected
 
 
 def test_numeric_columns_are_counted_too() -> None:

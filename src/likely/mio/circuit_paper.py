@@ -36,7 +36,15 @@ from likely.schema.values import Numbers
 def encode_paper(
     circuit: Circuit, inputs: RowVariables, target: Sequence[Expression] | None, side: Side, big_m: float | None
 ) -> Likelihood:
-    """The paper's formulation; see the module."""
+    """The paper's formulation; see the module.
+
+    Args:
+        circuit: The density.
+        inputs: The row.
+        target: 0-1 expressions for the class of the row.
+        side: "under" or "over".
+        big_m: One constant for all nodes, instead of bounds of each.
+    """
     block = new_block()
     maker = _Paper(circuit, leaves_of(circuit, inputs, target, side), side, big_m)
     maker.encode(block)

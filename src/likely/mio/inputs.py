@@ -40,7 +40,11 @@ class Scale:
     grid: float
 
     def units(self, values: Numbers) -> Numbers:
-        """The variable's value at each number."""
+        """The variable's value at each number.
+
+        Args:
+            values: Numbers of the feature.
+        """
         units = (np.asarray(values, dtype=np.float64) - self.base) / self.unit
         if self.grid:
             return np.round(units)
@@ -48,13 +52,21 @@ class Scale:
         return np.where(units < SMALLEST, 0.0, units)
 
     def number(self, unit: float) -> float:
-        """The number at a value of the variable."""
+        """The number at a value of the variable.
+
+        Args:
+            unit: A value of the variable.
+        """
         number = self.base + self.unit * (round(unit) if self.grid else unit)
         return float(snap(np.array([number]), self.grid)[0]) + 0.0 if self.grid else number
 
 
 def scale_of(feature: Feature) -> Scale:
-    """How the numbers of a feature are scaled: reals to [0, 1], multiples of a step to 0, 1, 2, ..."""
+    """How the numbers of a feature are scaled: reals to [0, 1], multiples of a step to 0, 1, 2, ...
+
+    Args:
+        feature: One of numbers.
+    """
     cells = cells_of(feature)
     low, high = float(cells.low[0]), float(cells.high[-1])
     if cells.grid:
@@ -114,12 +126,20 @@ class FeatureInputs:
         return [*self.atom_variables, *([] if self.scale is None else [self.variable])]
 
     def atom(self, value: float) -> int | None:
-        """The place of the atom that a double stands for, if it is one."""
+        """The place of the atom that a double stands for, if it is one.
+
+        Args:
+            value: A double of the feature.
+        """
         numbers = [self.feature.atom_number(k) for k in range(len(self.atoms))]
         return numbers.index(value) if value in numbers else None
 
     def set(self, value: float) -> None:
-        """Give the variables the values that stand for this double."""
+        """Give the variables the values that stand for this double.
+
+        Args:
+            value: A double of the feature.
+        """
         atom = self.atom(value)
         first = len(self.atoms) - len(self.atom_variables)  # of a binary feature, the second value has the only variable
         for k, variable in enumerate(self.atom_variables):
@@ -163,13 +183,24 @@ class Cells:
         ]
 
     def set(self, value: float) -> None:
-        """Give the variables the values that follow from the feature's double."""
+        """Give the variables the values that follow from the feature's double.
+
+        Args:
+            value: A double of the feature.
+        """
         for variable, inside in zip(self.variables, cell_holds(self.inputs, self.low, self.high, value), strict=True):
             variable.set_value(int(inside))
 
 
 def cell_holds(inputs: FeatureInputs, low: Numbers, high: Numbers, value: float) -> NDArray[np.bool_]:
-    """Which of these cells a double lies in."""
+    """Which of these cells a double lies in.
+
+    Args:
+        inputs: The feature's variables.
+        low: The least value of each cell.
+        high: The greatest value of each cell.
+        value: A double of the feature.
+    """
     scale = inputs.scale
     if scale is None or inputs.atom(value) is not None:
         return np.zeros(len(low), dtype=np.bool_)
@@ -187,7 +218,11 @@ class RowVariables:
     features: list[FeatureInputs]
 
     def set(self, row: Numbers) -> None:
-        """Give the variables the values that stand for a row (the inverse of `get`)."""
+        """Give the variables the values that stand for a row (the inverse of `get`).
+
+        Args:
+            row: A row, as doubles.
+        """
         for feature, value in zip(self.features, row, strict=True):
             feature.set(float(value))
 

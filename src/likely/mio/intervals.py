@@ -12,7 +12,13 @@ Node: TypeAlias = tuple[int, int]
 
 
 def pieces_of(node: Node, first: int, last: int) -> list[Node]:
-    """The fewest nodes below a node that together are the cells from `first` to `last`."""
+    """The fewest nodes below a node that together are the cells from `first` to `last`.
+
+    Args:
+        node: A node of the tree.
+        first: The first cell.
+        last: The last cell.
+    """
     low, high = node
     if last < low or high < first:
         return []
@@ -23,7 +29,11 @@ def pieces_of(node: Node, first: int, last: int) -> list[Node]:
 
 
 def halves(node: Node) -> tuple[Node, Node]:
-    """The two children of a node of more than one cell."""
+    """The two children of a node of more than one cell.
+
+    Args:
+        node: A node of the tree.
+    """
     low, high = node
     middle = (low + high) // 2
     return (low, middle), (middle + 1, high)
@@ -48,14 +58,26 @@ class CellTree:
         self.edges: dict[Node, Variable] = {}  # into each node
 
     def enter(self, first: int, last: int, new: Callable[[], Variable]) -> dict[Node, Variable]:
-        """Flows over the cells from `first` to `last`: a new variable for each piece."""
+        """Flows over the cells from `first` to `last`: a new variable for each piece.
+
+        Args:
+            first: The first cell.
+            last: The last cell.
+            new: Makes a variable.
+        """
         flows = {piece: new() for piece in pieces_of(self.root, first, last)}
         for piece, flow in flows.items():
             self.entered.setdefault(piece, []).append(flow)
         return flows
 
     def encode(self, block: Block, cells: list[Expression], new: Callable[[], Variable]) -> None:
-        """The rows of the tree, and a new variable for every edge."""
+        """The rows of the tree, and a new variable for every edge.
+
+        Args:
+            block: Where rows go.
+            cells: What arrives at each cell.
+            new: Makes a variable.
+        """
         stack = [self.root]
         while stack:
             node = stack.pop()
@@ -69,7 +91,12 @@ class CellTree:
             stack += halves(node)
 
     def set(self, entered: dict[Node, Variable], cell: int) -> None:
-        """Send one unit from the piece of an interval that holds a cell down to it."""
+        """Send one unit from the piece of an interval that holds a cell down to it.
+
+        Args:
+            entered: The flows of the interval, by piece.
+            cell: The cell.
+        """
         for (low, high), flow in entered.items():
             if low <= cell <= high:
                 flow.set_value(1)

@@ -33,7 +33,11 @@ class Runs:
     logs: Numbers
 
     def spans(self, low: Numbers) -> list[tuple[int, int]]:
-        """The first and the last of the cells that begin at `low`, of every run."""
+        """The first and the last of the cells that begin at `low`, of every run.
+
+        Args:
+            low: Where each cell begins.
+        """
         first, last = np.searchsorted(low, self.low), np.searchsorted(low, self.high, side="right") - 1
         return [(int(a), int(b)) for a, b in zip(first, last, strict=True)]
 
@@ -56,7 +60,12 @@ class VariableLeaves:
         return low, high
 
     def place(self, i: int, value: float) -> tuple[str, int]:
-        """Where the i-th leaf has a double: ("atom", k) or ("run", r)."""
+        """Where the i-th leaf has a double: ("atom", k) or ("run", r).
+
+        Args:
+            i: Which of the variable's leaves.
+            value: A double of the variable.
+        """
         atom = len(self.indicators) - 1 if self.inputs is None and math.isnan(value) else None
         if self.inputs is None:
             return "atom", round(value) if atom is None else atom
@@ -68,7 +77,12 @@ class VariableLeaves:
         return "run", int(inside[0])
 
     def log(self, i: int, place: tuple[str, int]) -> float:
-        """The logarithm of the i-th leaf at a place."""
+        """The logarithm of the i-th leaf at a place.
+
+        Args:
+            i: Which of the variable's leaves.
+            place: What `place` said.
+        """
         return float(self.atom_logs[i, place[1]] if place[0] == "atom" else self.runs[i].logs[place[1]])
 
 
@@ -77,6 +91,12 @@ def leaves_of(circuit: Circuit, inputs: RowVariables, target: Sequence[Expressio
 
     `target` are 0-1 expressions for these; None: it is summed over. Histograms are exact. A density that is none is cut into
     pieces, and replaced by its least ("under") or greatest ("over") value on each.
+
+    Args:
+        circuit: The density.
+        inputs: The row.
+        target: 0-1 expressions for the class of the row.
+        side: "under" or "over".
     """
     if len(circuit.features) != len(inputs.features):
         got = f"{len(circuit.features)} and {len(inputs.features)}"

@@ -67,22 +67,43 @@ def new_block() -> Block:
 
 
 def new_blocks(count: int) -> Block:
-    """So many empty blocks, counted from 0."""
+    """So many empty blocks, counted from 0.
+
+    Args:
+        count: How many.
+    """
     return _pyomo().Block(range(count))
 
 
 def binaries(count: int) -> Variable:
-    """So many 0-1 variables, counted from 0."""
+    """So many 0-1 variables, counted from 0.
+
+    Args:
+        count: How many.
+    """
     return _pyomo().Var(range(count), domain=_pyomo().Binary)
 
 
 def numbers(count: int, low: float | None = 0.0, high: float | None = 1.0, *, whole: bool = False) -> Variable:
-    """So many variables between two ends, counted from 0."""
+    """So many variables between two ends, counted from 0.
+
+    Args:
+        count: How many.
+        low: The lower end.
+        high: The upper end.
+        whole: Whether they are integers.
+    """
     return _pyomo().Var(range(count), domain=_pyomo().Integers if whole else _pyomo().Reals, bounds=(low, high))
 
 
 def growing(low: float | None = 0.0, high: float | None = 1.0, *, whole: bool = False) -> Variable:
-    """Variables between two ends, one more with every `add()`."""
+    """Variables between two ends, one more with every `add()`.
+
+    Args:
+        low: The lower end.
+        high: The upper end.
+        whole: Whether they are integers.
+    """
     return _pyomo().VarList(domain=_pyomo().Integers if whole else _pyomo().Reals, bounds=(low, high))
 
 
@@ -92,7 +113,12 @@ def rows() -> Any:
 
 
 def add(block: Block, relation: Any) -> None:
-    """Add a row to the `rows` of a block; one that says nothing is left out, one that nothing fulfils stays infeasible."""
+    """Add a row to the `rows` of a block; one that says nothing is left out, one that nothing fulfils stays infeasible.
+
+    Args:
+        block: Where rows go.
+        relation: An inequality or equation of expressions.
+    """
     if not isinstance(relation, (bool, np.bool_)):
         block.rows.add(relation)
     elif not relation:
@@ -102,47 +128,84 @@ def add(block: Block, relation: Any) -> None:
 
 
 def parameter(value: float = 0.0) -> Any:
-    """A number that may change between solves."""
+    """A number that may change between solves.
+
+    Args:
+        value: What it is at first.
+    """
     return _pyomo().Param(initialize=value, mutable=True)
 
 
 def objective(expression: Expression) -> Any:
-    """To be minimised."""
+    """To be minimised.
+
+    Args:
+        expression: Linear in the variables.
+    """
     return _pyomo().Objective(expr=expression, sense=_pyomo().minimize)
 
 
 def total(terms: Iterable[Expression]) -> Expression:
-    """The sum of linear terms."""
+    """The sum of linear terms.
+
+    Args:
+        terms: Expressions and numbers.
+    """
     return _pyomo().quicksum(terms)
 
 
 def value_of(expression: Expression) -> float:
-    """What an expression is at the variables' values."""
+    """What an expression is at the variables' values.
+
+    Args:
+        expression: Linear in the variables.
+    """
     return float(_pyomo().value(expression))
 
 
 def columns_of(model: Block) -> list[Variable]:
-    """Every variable of a model or block that is not fixed."""
+    """Every variable of a model or block that is not fixed.
+
+    Args:
+        model: A model or block.
+    """
     return [variable for variable in model.component_data_objects(_pyomo().Var, active=True) if not variable.fixed]
 
 
 def rows_of(model: Block) -> list[Any]:
-    """Every constraint of a model or block."""
+    """Every constraint of a model or block.
+
+    Args:
+        model: A model or block.
+    """
     return list(model.component_data_objects(_pyomo().Constraint, active=True))
 
 
 def size(model: Block) -> tuple[int, int]:
-    """Rows and columns of a model or block."""
+    """Rows and columns of a model or block.
+
+    Args:
+        model: A model or block.
+    """
     return len(rows_of(model)), len(columns_of(model))
 
 
 def write(model: Block, path: str) -> dict[str, Variable]:
-    """Write a model to a file (its ending says how); returns the variable of each name that the file uses."""
+    """Write a model to a file (its ending says how); returns the variable of each name that the file uses.
+
+    Args:
+        model: A model or block.
+        path: The file.
+    """
     _, number = model.write(path, io_options={"symbolic_solver_labels": False})
     symbols = model.solutions.symbol_map[number]
     return {name: symbols.getObject(name) for name in symbols.bySymbol if name.startswith("x")}
 
 
 def solver_module(name: str) -> Any:
-    """One of Pyomo's interfaces to a solver."""
+    """One of Pyomo's interfaces to a solver.
+
+    Args:
+        name: Of the module below `pyomo.contrib.appsi.solvers`.
+    """
     return import_module(f"pyomo.contrib.appsi.solvers.{name}")

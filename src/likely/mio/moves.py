@@ -40,7 +40,11 @@ class FeatureMoves:
     shares: dict[int, Variable]  # of the cells that are more than one value
 
     def within(self, region: Region) -> Expression:
-        """1 if the value lies in a region that no cell crosses, else 0."""
+        """1 if the value lies in a region that no cell crosses, else 0.
+
+        Args:
+            region: A set of doubles.
+        """
         atoms = [self.inputs.atoms[k] for k in np.flatnonzero(region.contains(self.domain.atom))]
         cells = [self.cells.variables[c] for c in np.flatnonzero(region.contains(self.domain.low))]
         return total([*atoms, *cells])
@@ -51,7 +55,11 @@ class FeatureMoves:
         return 0 if np.isnan(self.factual) else self.within(Region.points([self.factual]))
 
     def set(self, value: float) -> None:
-        """Give the variables the values that follow from the feature's double."""
+        """Give the variables the values that follow from the feature's double.
+
+        Args:
+            value: A double of the feature.
+        """
         self.cells.set(value)
         inside = cell_holds(self.inputs, self.domain.low, self.domain.high, value)
         for c, share in self.shares.items():
@@ -69,7 +77,11 @@ class Moves:
     features: list[FeatureMoves]
 
     def set(self, row: Numbers) -> None:
-        """Give the variables the values that follow from a row."""
+        """Give the variables the values that follow from a row.
+
+        Args:
+            row: A row, as doubles.
+        """
         for feature, value in zip(self.features, row, strict=True):
             feature.set(float(value))
 

@@ -23,7 +23,11 @@ class Target:
     chosen: list[Expression]
 
     def set(self, alternative: int) -> None:
-        """Give the variables the values that stand for an alternative."""
+        """Give the variables the values that stand for an alternative.
+
+        Args:
+            alternative: Its place in the goal.
+        """
         for a in range(len(self.chosen) if len(self.chosen) > 1 else 0):
             self.block.chosen[a].set_value(int(a == alternative))
 

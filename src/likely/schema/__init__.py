@@ -1,9 +1,9 @@
 """What a row may be: features, constraints, costs; rows <-> arrays; JSON and YAML."""
 
 from likely.schema.conditions import Condition
+from likely.schema.constraint import Constraint
 from likely.schema.constraints import (
     AllowedValues,
-    Constraint,
     Decreasing,
     Forbid,
     Immutable,

@@ -63,7 +63,11 @@ class Condition:
         return self.test not in _RELATIVE
 
     def check(self, feature: Feature) -> None:
-        """Refuse a condition that its feature cannot have."""
+        """Refuse a condition that its feature cannot have.
+
+        Args:
+            feature: The feature that it names.
+        """
         if self.test in _NEED_ORDER and not feature.ordered:
             raise SchemaError(
                 f"Feature {self.feature!r}",
@@ -84,22 +88,31 @@ class Condition:
                 )
 
     def region(self, feature: Feature, factual: float) -> Region:
-        """The values for which the condition holds, given the factual's value (NaN: unknown)."""
-        found = _TESTS[self.test](feature, factual, self.value)
-        return ~found if self.negated else found
+        """The values for which the condition holds, given the factual's value (NaN: unknown).
+
+        Args:
+            feature: The feature that it names.
+            factual: The factual's value, as a double.
+        """
+        region = _TESTS[self.test](feature, factual, self.value)
+        return ~region if self.negated else region
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `condition_from_dict` reads back."""
-        found: dict[str, Any] = {"test": self.test, "feature": self.feature}
+        plain_fields: dict[str, Any] = {"test": self.test, "feature": self.feature}
         if self.test in _NEED_VALUE:
-            found["value"] = self.value
+            plain_fields["value"] = self.value
         if self.negated:
-            found["not"] = True
-        return found
+            plain_fields["not"] = True
+        return plain_fields
 
 
 def condition_from_dict(data: Mapping[str, Any]) -> Condition:
-    """The condition that `Condition.to_dict` described."""
+    """The condition that `Condition.to_dict` described.
+
+    Args:
+        data: As `Condition.to_dict` wrote it.
+    """
     if not isinstance(data, Mapping) or not {"test", "feature"} <= set(data) <= {"test", "feature", "value", "not"}:
         raise SchemaError(
             "A condition",
@@ -154,35 +167,67 @@ _TESTS: dict[str, Callable[[Feature, float, Value], Region]] = {
 
 
 def increases(feature: Name) -> Condition:
-    """The feature's value is higher than the factual's."""
+    """The feature's value is higher than the factual's.
+
+    Args:
+        feature: Its name.
+    """
     return Condition("increases", feature)
 
 
 def decreases(feature: Name) -> Condition:
-    """The feature's value is lower than the factual's."""
+    """The feature's value is lower than the factual's.
+
+    Args:
+        feature: Its name.
+    """
     return Condition("decreases", feature)
 
 
 def changes(feature: Name) -> Condition:
-    """The feature's value differs from the factual's."""
+    """The feature's value differs from the factual's.
+
+    Args:
+        feature: Its name.
+    """
     return Condition("changes", feature)
 
 
 def equals(feature: Name, value: Value) -> Condition:
-    """The feature has this value."""
+    """The feature has this value.
+
+    Args:
+        feature: Its name.
+        value: The value, as the user writes it.
+    """
     return Condition("equals", feature, value)
 
 
 def at_least(feature: Name, value: Value) -> Condition:
-    """The feature is a number or rank of at least this."""
+    """The feature is a number or rank of at least this.
+
+    Args:
+        feature: Its name.
+        value: The value, as the user writes it.
+    """
     return Condition("at_least", feature, value)
 
 
 def at_most(feature: Name, value: Value) -> Condition:
-    """The feature is a number or rank of at most this."""
+    """The feature is a number or rank of at most this.
+
+    Args:
+        feature: Its name.
+        value: The value, as the user writes it.
+    """
     return Condition("at_most", feature, value)
 
 
 def was(feature: Name, value: Value) -> Condition:
-    """The factual has this value."""
+    """The factual has this value.
+
+    Args:
+        feature: Its name.
+        value: The value, as the user writes it.
+    """
     return Condition("was", feature, value)

@@ -8,7 +8,7 @@ Every constraint can say itself in a sentence (`str`), test a pair of rows (`hol
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,67 +18,14 @@ from pandas.api import types
 
 from likely.errors import SchemaError
 from likely.schema.conditions import Condition, changes, condition_from_dict, decreases, increases
+from likely.schema.constraint import Constraint, literal, refusal
 from likely.schema.region import EVERYTHING, Region, below
-from likely.schema.rules import AtMost, Clause, LinearRow, Literal, Rule, all_satisfied
+from likely.schema.rules import AtMost, Clause, LinearRow, Rule
 from likely.schema.values import LARGEST, Name, Numbers, Value, plain, plain_name, show_number, show_value
 
 if TYPE_CHECKING:
     from likely.schema.features import Feature
     from likely.schema.schema import Schema
-
-
-@dataclass(frozen=True)
-class Constraint(ABC):
-    """A rule about a counterfactual, or about a counterfactual and its factual."""
-
-    rule: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def features(self) -> tuple[Name, ...]:
-        """The features that the rule names."""
-
-    @property
-    def row_wise(self) -> bool:
-        """Whether a row breaks or keeps the rule whatever the factual is."""
-        return False
-
-    @abstractmethod
-    def check(self, schema: Schema) -> None:
-        """Refuse a rule that the schema's features cannot have."""
-
-    @abstractmethod
-    def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
-        """The rule for one factual (doubles, NaN where unknown), as the engines know it."""
-
-    def holds(self, factual: Any, row: Any, schema: Schema) -> bool:
-        """Whether `row` keeps the rule for `factual` (a dict, Series or one-row DataFrame each)."""
-        rules = self.compile(schema, schema.encode_row(factual))
-        return bool(all_satisfied(rules, schema.encode_row(row, complete=True)[None, :])[0])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data that `constraint_from_dict` reads back."""
-        found: dict[str, Any] = {"rule": self.rule}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if value is not None:
-                found[item.name] = _to_plain(value)
-        return found
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
-        """The constraint with these fields."""
-        return cls(**data)
-
-
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, Condition):
-        return value.to_dict()
-    return [_to_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _refuse(constraint: Constraint, rule: str, got: object, hint: str, feature: Name | None = None) -> SchemaError:
-    return SchemaError(f"Rule '{constraint}'", rule, got, hint, feature=feature)
 
 
 @dataclass(frozen=True)
@@ -103,12 +50,7 @@ class _OneFeature(Constraint):
         self.condition.check(schema[self.feature])
 
     def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
-        return (Clause((_literal(self.condition, schema, factual),)),)
-
-
-def _literal(condition: Condition, schema: Schema, factual: Numbers) -> Literal:
-    j = schema.index(condition.feature)
-    return j, condition.region(schema.features[j], float(factual[j]))
+        return (Clause((literal(self.condition, schema, factual),)),)
 
 
 @dataclass(frozen=True)
@@ -167,7 +109,7 @@ class Range(Constraint):
         object.__setattr__(self, "lower", plain(self.lower, self.feature))
         object.__setattr__(self, "upper", plain(self.upper, self.feature))
         if self.lower is None and self.upper is None:
-            raise _refuse(self, "have a lower or an upper end", "neither", "give lower= or upper=", self.feature)
+            raise refusal(self, "have a lower or an upper end", "neither", "give lower= or upper=", self.feature)
 
     def __str__(self) -> str:
         ends = [("at least", self.lower), ("at most", self.upper)]
@@ -188,7 +130,7 @@ class Range(Constraint):
                 Condition(test, self.feature, end).check(feature)
         low, high = self._ends(feature)
         if low > high:
-            raise _refuse(self, "have lower <= upper", f"{self.lower!r} > {self.upper!r}", "exchange them", self.feature)
+            raise refusal(self, "have lower <= upper", f"{self.lower!r} > {self.upper!r}", "exchange them", self.feature)
 
     def _ends(self, feature: Feature) -> tuple[float, float]:
         low = -LARGEST if self.lower is None else feature.number(self.lower)
@@ -282,7 +224,7 @@ class AllowedValues(Constraint):
         for old, new in self.transitions or ():
             if number(old) == factual[j]:
                 allowed = Region.points([number(old), *(number(v) for v in new)])
-        unless = () if self.unless is None else (_literal(self.unless, schema, factual),)
+        unless = () if self.unless is None else (literal(self.unless, schema, factual),)
         return (Clause(((j, allowed), *unless)),)
 
     @classmethod
@@ -296,10 +238,10 @@ def _list(values: Sequence[Value]) -> str:
 
 
 def _conditions(given: Any, rule: str, part: str) -> tuple[Condition, ...]:
-    found = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    if not found or not all(isinstance(c, Condition) for c in found):
+    conditions = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if not conditions or not all(isinstance(c, Condition) for c in conditions):
         raise SchemaError(f"The {part} of a rule '{rule}'", "be one or more conditions", repr(given), "use increases('age')")
-    return found
+    return conditions
 
 
 def _read_conditions(data: Any) -> tuple[Condition, ...]:
@@ -339,8 +281,8 @@ class Implies(Constraint):
             condition.check(schema[condition.feature])
 
     def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
-        unless = tuple(_literal(~c, schema, factual) for c in self.condition)
-        return tuple(Clause((*unless, _literal(c, schema, factual))) for c in self.consequence)
+        unless = tuple(literal(~c, schema, factual) for c in self.condition)
+        return tuple(Clause((*unless, literal(c, schema, factual))) for c in self.consequence)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
@@ -373,7 +315,7 @@ class Forbid(Constraint):
             condition.check(schema[condition.feature])
 
     def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
-        return (Clause(tuple(_literal(~c, schema, factual) for c in self.conditions)),)
+        return (Clause(tuple(literal(~c, schema, factual) for c in self.conditions)),)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Constraint:
@@ -411,7 +353,12 @@ class LinearConstraint(Constraint):
 
     @classmethod
     def ordered(cls, smaller: Name, larger: Name) -> LinearConstraint:
-        """One column is at most another: `smaller <= larger`."""
+        """One column is at most another: `smaller <= larger`.
+
+        Args:
+            smaller: The name of a feature of numbers.
+            larger: The name of another.
+        """
         return cls(((smaller, 1.0), (larger, -1.0)), 0.0)
 
     def __str__(self) -> str:
@@ -430,7 +377,7 @@ class LinearConstraint(Constraint):
     def check(self, schema: Schema) -> None:
         for name in self.features:
             if not schema[name].numeric:
-                raise _refuse(self, "be over numeric features", f"{name!r}, {schema[name].kind}", "use Implies or Forbid", name)
+                raise refusal(self, "be over numeric features", f"{name!r}, {schema[name].kind}", "use Implies or Forbid", name)
 
     def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
         places = tuple(schema.index(name) for name in self.features)
@@ -463,10 +410,14 @@ class MaxChanges(Constraint):
         return ()
 
     def check(self, schema: Schema) -> None:
-        """Nothing can be wrong with it."""
+        """Nothing can be wrong with it.
+
+        Args:
+            schema: The features, rules and costs.
+        """
 
     def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
-        return (AtMost(tuple(_literal(changes(name), schema, factual) for name in schema.names), self.count),)
+        return (AtMost(tuple(literal(changes(name), schema, factual) for name in schema.names), self.count),)
 
 
 RULES: dict[str, type[Constraint]] = {
@@ -476,17 +427,21 @@ RULES: dict[str, type[Constraint]] = {
 
 
 def constraint_from_dict(data: Mapping[str, Any]) -> Constraint:
-    """The constraint that `Constraint.to_dict` described; refuses unknown rules and keys by name."""
-    found = dict(data) if isinstance(data, Mapping) else {"rule": data}
-    rule = found.pop("rule", None)
+    """The constraint that `Constraint.to_dict` described; refuses unknown rules and keys by name.
+
+    Args:
+        data: As `Constraint.to_dict` wrote it.
+    """
+    settings = dict(data) if isinstance(data, Mapping) else {"rule": data}
+    rule = settings.pop("rule", None)
     if not isinstance(rule, str) or rule not in RULES:
         raise SchemaError("A constraint", "have a known rule", repr(rule), f"use one of {', '.join(RULES)}")
     kind = RULES[rule]
     known = [item.name for item in fields(kind)]
-    for key in found:
+    for key in settings:
         if key not in known:
             raise SchemaError(f"A rule '{rule}'", "have only its own settings", repr(key), f"use {', '.join(known)}")
     try:
-        return kind.from_dict(found)
+        return kind.from_dict(settings)
     except (TypeError, KeyError) as error:
         raise SchemaError(f"A rule '{rule}'", "be complete", str(error), f"it has {', '.join(known)}") from None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from likely.errors import ContradictionError
-from likely.schema.constraints import Constraint
+from likely.schema.constraint import Constraint
 from likely.schema.region import Region
 from likely.schema.rules import FEASIBILITY, Clause, LinearRow, Rule
 from likely.schema.values import LARGEST
@@ -25,7 +25,11 @@ _ROUNDS = 20
 
 
 def refuse_contradictions(schema: Schema) -> None:
-    """Raise `ContradictionError` if the row-wise rules are seen to exclude every row."""
+    """Raise `ContradictionError` if the row-wise rules are seen to exclude every row.
+
+    Args:
+        schema: The features, rules and costs.
+    """
     nobody = np.full(len(schema.features), math.nan)
     rules = [(c, rule) for c in schema.constraints if c.row_wise for rule in c.compile(schema, nobody)]
     domains = [feature.reachable(feature.region) for feature in schema.features]

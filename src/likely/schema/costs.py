@@ -33,7 +33,13 @@ class Cost(ABC):
 
     @abstractmethod
     def price(self, feature: Feature, factual: float, numbers: Numbers) -> Numbers:
-        """What it costs to go from the factual's double to each of these doubles."""
+        """What it costs to go from the factual's double to each of these doubles.
+
+        Args:
+            feature: Whose values.
+            factual: The factual's value, as a double; NaN: every value is free.
+            numbers: The values to go to.
+        """
 
     @abstractmethod
     def describe(self) -> str:
@@ -41,14 +47,16 @@ class Cost(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `cost_from_dict` reads back."""
-        found: dict[str, Any] = {}
+        plain_fields: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
             if isinstance(value, Cost):
-                found[item.name] = value.to_dict()
+                plain_fields[item.name] = value.to_dict()
             elif value != item.default or item.name in ("up", "down"):  # who edits the file sees what there is to edit
-                found[item.name] = [list(v) if isinstance(v, tuple) else v for v in value] if isinstance(value, tuple) else value
-        return found
+                plain_fields[item.name] = (
+                    [list(v) if isinstance(v, tuple) else v for v in value] if isinstance(value, tuple) else value
+                )
+        return plain_fields
 
 
 def _tidy(value: Any) -> Any:
@@ -105,7 +113,11 @@ class SwitchCost(Cost):
     fee: float = 0.0
 
     def between(self, old: int) -> Numbers:
-        """The price of going from value number `old` to each value."""
+        """The price of going from value number `old` to each value.
+
+        Args:
+            old: The place of a value in the feature's list.
+        """
         prices = np.array(self.weights, dtype=np.float64) + self.weights[old]
         for source, target, price in self.table:
             if source == old:
@@ -155,7 +167,11 @@ class MixedCost(Cost):
 
 
 def unit_cost(feature: Feature) -> Cost:
-    """The cost without data: every weight is 1."""
+    """The cost without data: every weight is 1.
+
+    Args:
+        feature: The feature.
+    """
     if isinstance(feature, Mixed):
         return MixedCost(MoveCost(), (1.0,) * len(feature.codes), (feature.lower + feature.upper) / 2)
     if feature.numeric:
@@ -164,7 +180,11 @@ def unit_cost(feature: Feature) -> Cost:
 
 
 def inverse_spread(numbers: Numbers) -> float:
-    """1 / MAD of the numbers; 1 / (1.48 * standard deviation) where that is 0; 1 where that is 0 too."""
+    """1 / MAD of the numbers; 1 / (1.48 * standard deviation) where that is 0; 1 where that is 0 too.
+
+    Args:
+        numbers: The data's numbers.
+    """
     if numbers.size == 0:
         return 1.0
     spread = float(np.median(np.abs(numbers - np.median(numbers))))
@@ -189,8 +209,12 @@ def fit_cost(
 ) -> Cost:
     """The paper's cost from the data's doubles, times the user's weight, plus the user's fee and table.
 
-    `weight` is a factor, or {"up": a, "down": b} for numbers (codes, which have no direction, keep theirs). `table` is
-    {old value: {new value: price}}; pairs that it leaves out keep the default.
+    Args:
+        feature: The feature.
+        numbers: The data's column, as doubles.
+        weight: A factor, or {"up": a, "down": b} for numbers (codes, which have no direction, keep theirs).
+        fee: What any change costs on top.
+        table: {old value: {new value: price}}; pairs that it leaves out keep the default.
     """
     fee = _check_price(feature.name, "fee", fee)
     up, down, other = _directions(feature, weight)
@@ -235,7 +259,7 @@ def _refuse_table(feature: Feature, table: Mapping[Any, Mapping[Any, float]] | N
 
 
 def _read_table(feature: Feature, table: Mapping[Any, Mapping[Any, float]] | None) -> tuple[tuple[int, int, float], ...]:
-    found = []
+    priced = []
     for old, prices in (table or {}).items():
         if not isinstance(prices, Mapping):
             raise _table_error(feature, "be {old value: {new value: price}}", repr(prices), "give a dict for each old value")
@@ -243,8 +267,8 @@ def _read_table(feature: Feature, table: Mapping[Any, Mapping[Any, float]] | Non
             move = _place(feature, old), _place(feature, new)
             if move[0] == move[1]:
                 raise _table_error(feature, "price moves between different values", f"{old!r} to itself", "staying is free")
-            found.append((*move, _check_price(feature.name, "cost table", price)))
-    return tuple(found)
+            priced.append((*move, _check_price(feature.name, "cost table", price)))
+    return tuple(priced)
 
 
 def _table_error(feature: Feature, rule: str, got: str, hint: str) -> SchemaError:
@@ -252,10 +276,10 @@ def _table_error(feature: Feature, rule: str, got: str, hint: str) -> SchemaErro
 
 
 def _place(feature: Feature, value: Any) -> int:
-    found = plain(value, feature.name)
-    if found not in feature.atoms:
-        raise _table_error(feature, "name known values", repr(found), f"use {feature.describe()}")
-    return feature.atoms.index(found)
+    atom = plain(value, feature.name)
+    if atom not in feature.atoms:
+        raise _table_error(feature, "name known values", repr(atom), f"use {feature.describe()}")
+    return feature.atoms.index(atom)
 
 
 def _kind(feature: Feature) -> type[Cost]:
@@ -263,13 +287,18 @@ def _kind(feature: Feature) -> type[Cost]:
 
 
 def cost_from_dict(feature: Feature, data: Any) -> Cost:
-    """The cost that `Cost.to_dict` described (`check_cost` judges its numbers)."""
+    """The cost that `Cost.to_dict` described (`check_cost` judges its numbers).
+
+    Args:
+        feature: The feature.
+        data: As `Cost.to_dict` wrote it.
+    """
     kind = _kind(feature)
     try:
-        found = dict(data)
-        if "move" in found:
-            found["move"] = MoveCost(**found["move"])
-        return kind(**found)
+        settings = dict(data)
+        if "move" in settings:
+            settings["move"] = MoveCost(**settings["move"])
+        return kind(**settings)
     except (TypeError, ValueError):
         known = ", ".join(item.name for item in fields(kind))
         raise _cost_error(feature, f"have the settings {known}", repr(data), "correct the file") from None
@@ -280,7 +309,12 @@ def _cost_error(feature: Feature, rule: str, got: object, hint: str) -> SchemaEr
 
 
 def check_cost(feature: Feature, cost: Any) -> None:
-    """Refuse a cost of another kind of feature, and prices that are negative, too few, or of values that are not there."""
+    """Refuse a cost of another kind of feature, and prices that are negative, too few, or of values that are not there.
+
+    Args:
+        feature: The feature.
+        cost: What a change of it is said to cost.
+    """
     kind = _kind(feature)
     if not isinstance(cost, kind):
         raise _cost_error(feature, f"be a {kind.__name__}", repr(cost), "leave costs out, or use Schema.infer")

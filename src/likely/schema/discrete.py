@@ -88,8 +88,8 @@ class _Discrete(Feature):
         return float(k)
 
     def encode(self, column: pd.Series[Any]) -> Numbers:
-        places, found = distinct(column, self.name)
-        lookup = np.array([self._place(value) for value in found], dtype=np.float64)
+        places, cells = distinct(column, self.name)
+        lookup = np.array([self._place(value) for value in cells], dtype=np.float64)
         missing = float(self.values.index(None)) if None in self.values else math.nan
         return np.append(lookup, missing)[places]
 

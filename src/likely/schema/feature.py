@@ -80,42 +80,78 @@ class Feature(ABC):
 
     @abstractmethod
     def atom_number(self, k: int) -> float:
-        """The double that stands for `atoms[k]`."""
+        """The double that stands for `atoms[k]`.
+
+        Args:
+            k: A place in `atoms`.
+        """
 
     @abstractmethod
     def encode(self, column: pd.Series[Any]) -> Numbers:
-        """A column of user's values as doubles; a missing value that is not a value of the feature becomes NaN."""
+        """A column of user's values as doubles; a missing value that is not a value of the feature becomes NaN.
+
+        Args:
+            column: A column of the user's table.
+        """
 
     @abstractmethod
     def decode(self, numbers: Numbers) -> pd.Series[Any]:
-        """Doubles as a column in the user's own dtype (the inverse of `encode`)."""
+        """Doubles as a column in the user's own dtype (the inverse of `encode`).
+
+        Args:
+            numbers: Doubles.
+        """
 
     @abstractmethod
     def number(self, value: Any) -> float:
-        """One user's value as a double; it may lie outside the bounds."""
+        """One user's value as a double; it may lie outside the bounds.
+
+        Args:
+            value: A value, as the user writes it.
+        """
 
     @abstractmethod
     def value(self, number: float) -> Value:
-        """The user's value that a double stands for (a date as ISO text)."""
+        """The user's value that a double stands for (a date as ISO text).
+
+        Args:
+            number: A double.
+        """
 
     @abstractmethod
     def describe(self) -> str:
         """The domain in a few words."""
 
     def fits(self, numbers: Numbers) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which doubles stand for a value of this feature."""
+        """Which doubles stand for a value of this feature.
+
+        Args:
+            numbers: Doubles.
+        """
         return self.region.contains(numbers)
 
     def widened(self, number: float) -> Feature:
-        """This feature with a domain that also holds `number`."""
+        """This feature with a domain that also holds `number`.
+
+        Args:
+            number: A double.
+        """
         raise self._error("be one of its values in a factual", number, "use schema.encode_row(factual)")
 
     def reachable(self, region: Region) -> Region:
-        """The intervals of `region` that hold a value of this feature, cut to its bounds."""
+        """The intervals of `region` that hold a value of this feature, cut to its bounds.
+
+        Args:
+            region: A set of doubles.
+        """
         return region & self.region
 
     def show(self, number: float) -> str:
-        """A double as a person would write the value."""
+        """A double as a person would write the value.
+
+        Args:
+            number: A double.
+        """
         return "unknown" if math.isnan(number) else show_value(self.value(number))
 
     def to_dict(self) -> dict[str, Any]:

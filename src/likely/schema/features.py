@@ -44,15 +44,24 @@ KINDS: dict[str, type[Feature]] = {
 
 
 def feature_from_dict(data: Mapping[str, Any]) -> Feature:
-    """The feature that `Feature.to_dict` described; refuses unknown kinds and keys by name."""
+    """The feature that `Feature.to_dict` described; refuses unknown kinds and keys by name.
+
+    Args:
+        data: As `Feature.to_dict` wrote it.
+    """
     if not isinstance(data, Mapping):
         raise SchemaError("A feature", "have a name, a kind and its settings", repr(data), "see `likely schema infer`")
-    found = dict(data)
-    return make_feature(found.pop("kind", None), found)
+    settings = dict(data)
+    return make_feature(settings.pop("kind", None), settings)
 
 
 def make_feature(kind: Any, settings: Mapping[str, Any]) -> Feature:
-    """A feature of this kind with these settings; refuses what the kind does not have."""
+    """A feature of this kind with these settings; refuses what the kind does not have.
+
+    Args:
+        kind: One of `KINDS`.
+        settings: The fields of the kind, by name.
+    """
     name = settings.get("name")
     if not isinstance(kind, str) or kind not in KINDS:
         raise SchemaError(f"Feature {name!r}", "have a known kind", repr(kind), f"use one of {', '.join(KINDS)}", feature=name)

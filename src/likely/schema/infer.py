@@ -48,7 +48,13 @@ _NUMERIC = ("continuous", "integer", "mixed")
 
 
 def infer_feature(column: pd.Series[Any], name: Name, override: Override | None = None) -> Feature:
-    """The feature that a column of data suggests, with what the user knows better."""
+    """The feature that a column of data suggests, with what the user knows better.
+
+    Args:
+        column: A column of the user's table.
+        name: The feature's name.
+        override: A kind, or the settings that the user knows better.
+    """
     if isinstance(override, Feature):
         if override.name != name:
             raise SchemaError(
@@ -65,8 +71,8 @@ def infer_feature(column: pd.Series[Any], name: Name, override: Override | None 
         settings["codes"] = _codes(column, name)
     elif kind != "mixed" and "codes" in settings:
         raise _error(name, "be mixed to have codes", f"kind {kind!r}", "leave the kind out")
-    found = _numeric(column, name, kind, settings) if kind in _NUMERIC else _discrete(column, name, kind, settings)
-    return make_feature(kind, {"name": name, "dtype": _dtype(column), **found, **settings})
+    inferred = _numeric(column, name, kind, settings) if kind in _NUMERIC else _discrete(column, name, kind, settings)
+    return make_feature(kind, {"name": name, "dtype": _dtype(column), **inferred, **settings})
 
 
 def _error(name: Name, rule: str, got: object, hint: str) -> SchemaError:
@@ -141,8 +147,8 @@ def _split(column: pd.Series[Any], name: Name) -> tuple[list[str], list[Value]]:
     others = [cell for cell in cells if not isinstance(cell, datetime.date)]
     if 0 < len(others) < len(cells):
         raise _error(name, "hold nothing beside its dates", repr(others[0]), "make it missing, or a date of its own")
-    found = [plain(cell, name) for cell in cells]
-    return sorted(cell for cell in found if isinstance(cell, str)), [cell for cell in found if not isinstance(cell, str)]
+    values = [plain(cell, name) for cell in cells]
+    return sorted(value for value in values if isinstance(value, str)), [value for value in values if not isinstance(value, str)]
 
 
 def _all_dates(column: pd.Series[Any]) -> bool:

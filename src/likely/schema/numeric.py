@@ -64,9 +64,9 @@ def _check_bounds(feature: _Numeric) -> None:
 
 def _day_bound(feature: _Numeric, end: str, bound: Any) -> float:
     """A bound of dates as a number of days."""
-    found = plain(bound, feature.name)
+    day = plain(bound, feature.name)
     try:
-        days = day_number(found) if isinstance(found, str) else float(found)  # type: ignore[arg-type]
+        days = day_number(day) if isinstance(day, str) else float(day)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         days = math.nan
     if not (FIRST_DAY <= days <= LAST_DAY and days == round(days)):
@@ -170,13 +170,13 @@ class _Numeric(Feature):
         return f"{ends[0]} to {ends[1]}"
 
     def to_dict(self) -> dict[str, Any]:
-        found = super().to_dict()
+        plain_fields = super().to_dict()
         if holds_dates(self.dtype):
-            found["lower"], found["upper"] = day_text(self.lower), day_text(self.upper)
+            plain_fields["lower"], plain_fields["upper"] = day_text(self.lower), day_text(self.upper)
         elif self.grid == 1.0 and abs(self.lower) + abs(self.upper) < EXACT_INTEGER:
-            whole = {end: round(found[end]) for end in ("lower", "upper") if found[end] == round(found[end])}
-            found.update(whole)
-        return found
+            whole = {end: round(plain_fields[end]) for end in ("lower", "upper") if plain_fields[end] == round(plain_fields[end])}
+            plain_fields.update(whole)
+        return plain_fields
 
 
 @dataclass(frozen=True)
@@ -290,10 +290,10 @@ class Mixed(_Numeric):
         return self._objects(numbers) if self.dtype == "object" else super().decode(cells)
 
     def number(self, value: Any) -> float:
-        found = plain(value, self.name)
-        if found in self.codes:
-            return code_number(self.codes.index(found))
-        return super().number(found)
+        cell = plain(value, self.name)
+        if cell in self.codes:
+            return code_number(self.codes.index(cell))
+        return super().number(cell)
 
     def value(self, number: float) -> Value:
         if number < -LARGEST:

@@ -21,12 +21,20 @@ Interval = tuple[float, float]
 
 
 def above(value: float) -> float:
-    """The smallest double greater than `value`."""
+    """The smallest double greater than `value`.
+
+    Args:
+        value: A double.
+    """
     return math.nextafter(value, math.inf)
 
 
 def below(value: float) -> float:
-    """The largest double smaller than `value`."""
+    """The largest double smaller than `value`.
+
+    Args:
+        value: A double.
+    """
     return math.nextafter(value, -math.inf)
 
 
@@ -51,12 +59,21 @@ class Region:
 
     @classmethod
     def between(cls, low: float, high: float) -> Region:
-        """All doubles from `low` to `high`, both included."""
+        """All doubles from `low` to `high`, both included.
+
+        Args:
+            low: The lower end.
+            high: The upper end.
+        """
         return cls(((low, high),))
 
     @classmethod
     def points(cls, values: Iterable[float]) -> Region:
-        """Just these values."""
+        """Just these values.
+
+        Args:
+            values: Doubles.
+        """
         return cls(tuple((value, value) for value in values))
 
     @property
@@ -78,11 +95,15 @@ class Region:
         return any(low <= value <= high for low, high in self.intervals)
 
     def contains(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which of the values are in the set (a NaN never is)."""
-        found = np.zeros(values.shape, dtype=np.bool_)
+        """Which of the values are in the set (a NaN never is).
+
+        Args:
+            values: Doubles.
+        """
+        inside = np.zeros(values.shape, dtype=np.bool_)
         for low, high in self.intervals:
-            found |= (values >= low) & (values <= high)
-        return found
+            inside |= (values >= low) & (values <= high)
+        return inside
 
     def __or__(self, other: Region) -> Region:
         return Region(self.intervals + other.intervals)

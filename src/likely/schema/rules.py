@@ -33,7 +33,11 @@ class Clause:
     literals: tuple[Literal, ...]
 
     def satisfied(self, rows: Numbers) -> NDArray[np.bool_]:
-        """Which rows keep the rule."""
+        """Which rows keep the rule.
+
+        Args:
+            rows: Rows, as doubles.
+        """
         holds = np.zeros(len(rows), dtype=np.bool_)
         for feature, region in self.literals:
             holds |= region.contains(rows[:, feature])
@@ -49,7 +53,11 @@ class LinearRow:
     upper: float
 
     def satisfied(self, rows: Numbers) -> NDArray[np.bool_]:
-        """Which rows keep the rule."""
+        """Which rows keep the rule.
+
+        Args:
+            rows: Rows, as doubles.
+        """
         numbers = rows[:, self.features]
         skipped: NDArray[np.bool_] = np.asarray((is_code(numbers) | np.isnan(numbers)).any(axis=1), dtype=np.bool_)
         terms = np.where(skipped[:, None], 0.0, numbers) * np.array(self.coefficients)
@@ -66,7 +74,11 @@ class AtMost:
     count: int
 
     def satisfied(self, rows: Numbers) -> NDArray[np.bool_]:
-        """Which rows keep the rule."""
+        """Which rows keep the rule.
+
+        Args:
+            rows: Rows, as doubles.
+        """
         held = np.zeros(len(rows), dtype=np.int64)
         for feature, region in self.literals:
             held += region.contains(rows[:, feature])
@@ -77,7 +89,12 @@ Rule: TypeAlias = Clause | LinearRow | AtMost
 
 
 def all_satisfied(rules: Sequence[Rule], rows: Numbers) -> NDArray[np.bool_]:
-    """Which rows keep every rule."""
+    """Which rows keep every rule.
+
+    Args:
+        rules: Compiled constraints.
+        rows: Rows, as doubles.
+    """
     holds = np.ones(len(rows), dtype=np.bool_)
     for rule in rules:
         holds &= rule.satisfied(rows)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from likely.errors import LikelyWarning, SchemaError
 from likely.schema import files, show
+from likely.schema.constraint import Constraint
 from likely.schema.constraints import (
-    Constraint,
     Decreasing,
     Immutable,
     Increasing,
@@ -85,16 +85,25 @@ class Schema:
     ) -> Schema:
         """The schema that a table suggests, with what you know better.
 
-        `features` overrides what is inferred, per column: a whole feature, the name of a kind, or just the settings
-        that differ: `{"income": {"step": 0.01}, "risk": {"codes": {-9: "no record"}}, "rating": "ordinal"}`.
-        `immutable`, `increasing`, `decreasing` name features that may not change, fall, rise; `rules` are further
-        constraints. Costs are the paper's (1 / MAD of the data), times `weights` (a factor, or `{"up": a, "down":
-        b}`), plus `fees` for any change (one for all, or per feature), or as `tables` say (`{old: {new: price}}`).
+        Costs are the paper's (1 / MAD of the data), unless you say otherwise.
+
+        Args:
+            X: A table of data; a feature for each column.
+            features: What is inferred wrongly, per column: a whole feature, the name of a kind, or just the settings that
+                differ: `{"income": {"step": 0.01}, "risk": {"codes": {-9: "no record"}}, "rating": "ordinal"}`.
+            immutable: The features that may not change.
+            increasing: The features that may not fall.
+            decreasing: The features that may not rise.
+            rules: Further constraints.
+            max_changes: How many features may change; None for any number.
+            weights: Factors of costs, per feature: one, or `{"up": a, "down": b}`.
+            fees: What any change costs on top, for all features or per feature.
+            tables: Prices of changes between values, per feature: `{old: {new: price}}`.
         """
         _check_frame(X)
         _check_table(X)
         _check_names(X, features=features, weights=weights, tables=tables, fees=fees if isinstance(fees, Mapping) else None)
-        found = tuple(infer_feature(X[name], name, (features or {}).get(name)) for name in X.columns)
+        inferred = tuple(infer_feature(X[name], name, (features or {}).get(name)) for name in X.columns)
         costs = tuple(
             fit_cost(
                 feature,
@@ -103,18 +112,26 @@ class Schema:
                 fees.get(feature.name, 0.0) if isinstance(fees, Mapping) else fees,
                 (tables or {}).get(feature.name),
             )
-            for feature in found
+            for feature in inferred
         )
         moves = _each(Immutable, immutable) + _each(Increasing, increasing) + _each(Decreasing, decreasing)
         most = (MaxChanges(max_changes),) if max_changes is not None else ()
-        return cls(found, (*moves, *_all_of(Constraint, rules, "constraints"), *most), costs)
+        return cls(inferred, (*moves, *_all_of(Constraint, rules, "constraints"), *most), costs)
 
     def with_constraints(self, *constraints: Constraint) -> Schema:
-        """This schema with further constraints."""
+        """This schema with further constraints.
+
+        Args:
+            *constraints: What else a counterfactual must keep.
+        """
         return replace(self, constraints=self.constraints + constraints)
 
     def widened(self, factual: Numbers) -> Schema:
-        """This schema with domains that hold the factual; a `LikelyWarning` names each feature that was widened."""
+        """This schema with domains that hold the factual; a `LikelyWarning` names each feature that was widened.
+
+        Args:
+            factual: The row to start from, as doubles; NaN where a value is unknown.
+        """
         features = list(self.features)
         for j, (feature, number) in enumerate(zip(self.features, factual, strict=True)):
             if not np.isnan(number) and number not in feature.region:
@@ -138,7 +155,11 @@ class Schema:
         return len(self.features)
 
     def index(self, name: Name) -> int:
-        """The place of a feature."""
+        """The place of a feature.
+
+        Args:
+            name: Its name.
+        """
         try:
             return self.names.index(name)
         except ValueError:
@@ -157,7 +178,11 @@ class Schema:
     # -- rows <-> arrays ------------------------------------------------------------------------------------------
 
     def encode(self, X: pd.DataFrame) -> Numbers:
-        """A table as doubles, one column per feature; cells that are missing and no value of their feature are NaN."""
+        """A table as doubles, one column per feature; cells that are missing and no value of their feature are NaN.
+
+        Args:
+            X: A table with the user's columns.
+        """
         _check_frame(X)
         self._refuse_missing(X.columns)
         numbers = np.empty((len(X), len(self.features)))
@@ -170,6 +195,10 @@ class Schema:
 
         None or NaN is an unknown, unless missing is a value of the feature. A counterfactual is `complete`: an unknown
         is refused.
+
+        Args:
+            row: A dict, Series, one-row DataFrame, or values in the order of the features.
+            complete: Whether an unknown value is an error.
         """
         if isinstance(row, pd.DataFrame):
             if len(row) != 1:
@@ -198,7 +227,11 @@ class Schema:
                 raise SchemaError("A row", f"have a value of feature {name!r}", got, hint, feature=name)
 
     def decode(self, numbers: Numbers) -> pd.DataFrame:
-        """An array of doubles as a table with the user's columns and dtypes."""
+        """An array of doubles as a table with the user's columns and dtypes.
+
+        Args:
+            numbers: Row x feature.
+        """
         rows = np.atleast_2d(np.asarray(numbers, dtype=np.float64))
         if rows.shape[1] != len(self.features):
             raise SchemaError("An array of rows", f"have {len(self.features)} columns", rows.shape[1], "use schema.encode(X)")
@@ -207,16 +240,29 @@ class Schema:
     # -- judging --------------------------------------------------------------------------------------------------
 
     def validate(self, X: pd.DataFrame) -> ValidationReport:
-        """Everything in a table that does not fit: cells outside their feature, rows that break a row-wise rule."""
+        """Everything in a table that does not fit: cells outside their feature, rows that break a row-wise rule.
+
+        Args:
+            X: A table with the user's columns.
+        """
         _check_frame(X)
         return validate(self, X)
 
     def compile(self, factual: Numbers) -> tuple[Rule, ...]:
-        """Every constraint for one factual, as the engines know it."""
+        """Every constraint for one factual, as the engines know it.
+
+        Args:
+            factual: The row to start from, as doubles; NaN where a value is unknown.
+        """
         return tuple(rule for constraint in self.constraints for rule in constraint.compile(self, factual))
 
     def keeps(self, factual: Numbers, rows: Numbers) -> NDArray[np.bool_]:
-        """Which rows of an array keep every constraint for this factual."""
+        """Which rows of an array keep every constraint for this factual.
+
+        Args:
+            factual: The row to start from, as doubles; NaN where a value is unknown.
+            rows: Rows, as doubles.
+        """
         return all_satisfied(self.compile(factual), rows)
 
     def admits(self, factual: Numbers, rows: Numbers) -> NDArray[np.bool_]:
@@ -232,18 +278,33 @@ class Schema:
         return admitted
 
     def violations(self, factual: Any, row: Any) -> tuple[Constraint, ...]:
-        """The constraints that a row breaks for a factual (both as the user writes rows)."""
+        """The constraints that a row breaks for a factual (both as the user writes rows).
+
+        Args:
+            factual: A dict, Series, one-row DataFrame, or values in the order of the features.
+            row: A complete row, in the same way.
+        """
         return tuple(constraint for constraint in self.constraints if not constraint.holds(factual, row, self))
 
     def prices(self, factual: Numbers, rows: Numbers) -> Numbers:
-        """The cost of each row of an array for this factual."""
+        """The cost of each row of an array for this factual.
+
+        Args:
+            factual: The row to start from, as doubles; NaN where a value is unknown.
+            rows: Rows, as doubles.
+        """
         total = np.zeros(len(rows))
         for j, (feature, cost) in enumerate(zip(self.features, self.costs, strict=True)):
             total += cost.price(feature, float(factual[j]), rows[:, j])
         return total
 
     def cost(self, factual: Any, row: Any) -> float:
-        """The cost of a row for a factual (both as the user writes rows)."""
+        """The cost of a row for a factual (both as the user writes rows).
+
+        Args:
+            factual: A dict, Series, one-row DataFrame, or values in the order of the features.
+            row: A complete row, in the same way.
+        """
         return float(self.prices(self.encode_row(factual), self.encode_row(row, complete=True)[None, :])[0])
 
     # -- files ----------------------------------------------------------------------------------------------------
@@ -257,7 +318,11 @@ class Schema:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
-        """The schema that `to_dict` described; refuses what it does not know, by name."""
+        """The schema that `to_dict` described; refuses what it does not know, by name.
+
+        Args:
+            data: As `to_dict` wrote it.
+        """
         if not isinstance(data, Mapping):
             raise SchemaError(
                 "A schema", "have version, features and constraints", type(data).__name__, "see `likely schema infer`"
@@ -284,7 +349,11 @@ class Schema:
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
-        """The schema in a JSON text."""
+        """The schema in a JSON text.
+
+        Args:
+            text: JSON.
+        """
         try:
             data = json.loads(text)
         except ValueError as error:
@@ -318,10 +387,10 @@ class Schema:
 
 def _all_of(kind: type[Any], items: Any, what: str) -> tuple[Any, ...]:
     if isinstance(items, Iterable) and not isinstance(items, (str, Mapping)):
-        found = tuple(items)
-        bad = next((item for item in found if not isinstance(item, kind)), None)
+        listed = tuple(items)
+        bad = next((item for item in listed if not isinstance(item, kind)), None)
         if bad is None:
-            return found
+            return listed
         items = bad
     raise SchemaError(f"The {what} of a schema", f"be a list of {what}", repr(items), "use Schema.infer(X, rules=[...])")
 

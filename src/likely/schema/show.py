@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from likely._display.markup import el, join, plain_table, table_row
 from likely._display.tables import aligned, shortened
-from likely.schema.constraints import Constraint, Decreasing, Immutable, Increasing
+from likely.schema.constraint import Constraint
+from likely.schema.constraints import Decreasing, Immutable, Increasing
 from likely.schema.values import Name
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ def _other_rules(schema: Schema) -> list[str]:
 
 
 def as_text(schema: Schema) -> str:
-    """The schema as aligned columns of text."""
+    """The schema as aligned columns of text.
+
+    Args:
+        schema: The features, rules and costs.
+    """
     rows = [(name, kind, shortened(values, _MOST), moves, cost) for name, kind, values, moves, cost in _rows(schema)]
     lines = [line.rstrip() for line in aligned([_HEAD, *rows])]
     rules = ["", "rules:", *("  " + rule for rule in _other_rules(schema))] if _other_rules(schema) else []
@@ -49,7 +54,11 @@ def as_text(schema: Schema) -> str:
 
 
 def as_html(schema: Schema) -> str:
-    """The schema as an HTML table."""
+    """The schema as an HTML table.
+
+    Args:
+        schema: The features, rules and costs.
+    """
     made = plain_table(_HEAD, [table_row(row, style=_CELL) for row in _rows(schema)], style=_CELL)
     rules = [el("li", rule) for rule in _other_rules(schema)]
     return join(made, join(el("p", el("b", "Rules")), el("ul", *rules)) if rules else None)

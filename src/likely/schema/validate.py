@@ -15,7 +15,7 @@ from likely.schema.rules import all_satisfied
 from likely.schema.values import Name, Numbers, plain
 
 if TYPE_CHECKING:
-    from likely.schema.constraints import Constraint
+    from likely.schema.constraint import Constraint
     from likely.schema.schema import Schema
 
 
@@ -73,7 +73,12 @@ class ValidationReport:
 
 
 def validate(schema: Schema, data: pd.DataFrame) -> ValidationReport:
-    """Everything in `data` that does not fit `schema`."""
+    """Everything in `data` that does not fit `schema`.
+
+    Args:
+        schema: The features, rules and costs.
+        data: A table with the user's columns.
+    """
     numbers = np.full((len(data), len(schema.features)), math.nan)
     problems: list[Misfit] = []
     for j, feature in enumerate(schema.features):
@@ -81,8 +86,8 @@ def validate(schema: Schema, data: pd.DataFrame) -> ValidationReport:
         if isinstance(column, pd.DataFrame):
             problems.append(Misfit(feature.name, len(data), "stand in several columns of this name", str(column.shape[1])))
         elif column is not None:
-            numbers[:, j], found = _read(feature, column)
-            problems += found
+            numbers[:, j], misfits = _read(feature, column)
+            problems += misfits
     broken = [(c, _count_broken(schema, c, numbers)) for c in schema.constraints if c.row_wise]
     return ValidationReport(
         rows=len(data),

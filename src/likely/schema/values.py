@@ -34,29 +34,50 @@ _NANOSECOND_DAYS = 106751
 
 
 def code_number(k: int) -> float:
-    """The double that stands for the k-th special code of a mixed feature."""
+    """The double that stands for the k-th special code of a mixed feature.
+
+    Args:
+        k: The place of the code in the feature's list.
+    """
     return -(2.0**1000) * (k + 1)
 
 
 def is_code(numbers: Numbers) -> NDArray[np.bool_]:
-    """Which doubles stand for special codes."""
+    """Which doubles stand for special codes.
+
+    Args:
+        numbers: Doubles.
+    """
     return numbers < -LARGEST
 
 
 def code_index(number: float) -> int:
-    """The k of `code_number(k)`."""
+    """The k of `code_number(k)`.
+
+    Args:
+        number: What `code_number` made.
+    """
     return round(-number / 2.0**1000) - 1
 
 
 def plain_name(name: Any) -> Any:
-    """A feature's name as Python's own text or whole number, where it is one."""
+    """A feature's name as Python's own text or whole number, where it is one.
+
+    Args:
+        name: A column's name.
+    """
     if isinstance(name, np.integer):
         return int(name)
     return str.__str__(name) if isinstance(name, str) else name
 
 
 def plain(value: Any, name: Name | None = None) -> Value:
-    """`value` as a Python scalar that JSON keeps, a day as ISO text; None for anything missing. Errors tell `name`."""
+    """`value` as a Python scalar that JSON keeps, a day as ISO text; None for anything missing. Errors tell `name`.
+
+    Args:
+        value: A cell, or what a person wrote.
+        name: The feature's name, for errors.
+    """
     if isinstance(value, np.generic):
         value = pd.Timestamp(value) if isinstance(value, np.datetime64) else value.item()
     if value is None or value is pd.NA or value is pd.NaT:
@@ -98,12 +119,20 @@ def _iso_day(day: datetime.date, name: Name | None) -> str:
 
 
 def holds_dates(dtype: str) -> bool:
-    """Whether a column of this dtype holds days."""
+    """Whether a column of this dtype holds days.
+
+    Args:
+        dtype: The dtype of the user's column.
+    """
     return dtype == DATE or dtype.startswith("datetime64")
 
 
 def day_number(text: str) -> float:
-    """Days since 1970-01-01 of an ISO date; a ValueError if it is none, or has a time of day."""
+    """Days since 1970-01-01 of an ISO date; a ValueError if it is none, or has a time of day.
+
+    Args:
+        text: An ISO date.
+    """
     moment = datetime.datetime.fromisoformat(text)
     if moment.tzinfo is not None or moment.time() != datetime.time():
         raise ValueError(text)
@@ -111,7 +140,11 @@ def day_number(text: str) -> float:
 
 
 def day_text(number: float) -> str:
-    """The ISO date that is `number` days after 1970-01-01."""
+    """The ISO date that is `number` days after 1970-01-01.
+
+    Args:
+        number: Days since 1970-01-01.
+    """
     return (_EPOCH + datetime.timedelta(days=round(number))).isoformat()
 
 
@@ -119,7 +152,11 @@ FIRST_DAY, LAST_DAY = day_number("0001-01-01"), day_number("9999-12-31")
 
 
 def dtype_of_numbers(dtype: Any) -> bool:
-    """Whether a column of numbers or days may have this dtype."""
+    """Whether a column of numbers or days may have this dtype.
+
+    Args:
+        dtype: The dtype of the user's column.
+    """
     if not isinstance(dtype, str):
         return False
     if holds_dates(dtype):
@@ -132,36 +169,47 @@ def dtype_of_numbers(dtype: Any) -> bool:
 
 
 def distinct(column: pd.Series[Any], name: Name) -> tuple[NDArray[np.intp], list[Any]]:
-    """The place of every cell among the column's different cells, -1 where it is missing, and those cells."""
+    """The place of every cell among the column's different cells, -1 where it is missing, and those cells.
+
+    Args:
+        column: A column of the user's table.
+        name: The feature's name.
+    """
     try:
-        places, found = pd.factorize(column)
+        places, cells = pd.factorize(column)
     except TypeError:
         bad = next(cell for cell in column if isinstance(cell, Collection) and not isinstance(cell, str))
         raise SchemaError(f"Feature {name!r}", "hold single values", repr(bad), "split the column", feature=name) from None
-    return places, list(found)
+    return places, list(cells)
 
 
 def number_of(value: Any, dtype: str, name: Name) -> float:
-    """One cell of a numeric or date column as a double, a missing one as NaN; refuses text and what a double cannot hold."""
-    found = plain(value, name)
-    if found is None:
+    """One cell of a numeric or date column as a double, a missing one as NaN; refuses text and what a double cannot hold.
+
+    Args:
+        value: The cell.
+        dtype: The dtype of the user's column.
+        name: The feature's name.
+    """
+    cell = plain(value, name)
+    if cell is None:
         return math.nan
     if holds_dates(dtype):
-        return _day_of(found, name)
-    if isinstance(found, str):
-        raise SchemaError(f"Feature {name!r}", "hold numbers", repr(found), _text_hint(found), feature=name)
-    if not abs(found) < LARGEST:
-        raise _not_finite(found, name)
-    if isinstance(found, int) and abs(found) >= EXACT_INTEGER:
-        raise _not_exact(found, name)
-    return float(found)
+        return _day_of(cell, name)
+    if isinstance(cell, str):
+        raise SchemaError(f"Feature {name!r}", "hold numbers", repr(cell), _text_hint(cell), feature=name)
+    if not abs(cell) < LARGEST:
+        raise _not_finite(cell, name)
+    if isinstance(cell, int) and abs(cell) >= EXACT_INTEGER:
+        raise _not_exact(cell, name)
+    return float(cell)
 
 
-def _day_of(found: Value, name: Name) -> float:
+def _day_of(cell: Value, name: Name) -> float:
     try:
-        return day_number(found)  # type: ignore[arg-type]  # the TypeError is awaited
+        return day_number(cell)  # type: ignore[arg-type]  # the TypeError is awaited
     except (TypeError, ValueError):
-        raise SchemaError(f"Feature {name!r}", "hold dates", repr(found), "write dates as 2026-01-31", feature=name) from None
+        raise SchemaError(f"Feature {name!r}", "hold dates", repr(cell), "write dates as 2026-01-31", feature=name) from None
 
 
 def _text_hint(text: str) -> str:
@@ -181,7 +229,13 @@ def _not_exact(number: object, name: Name) -> SchemaError:
 
 
 def numbers_of(column: pd.Series[Any], dtype: str, name: Name) -> Numbers:
-    """A numeric or date column as doubles, missing cells as NaN; refuses what `number_of` refuses."""
+    """A numeric or date column as doubles, missing cells as NaN; refuses what `number_of` refuses.
+
+    Args:
+        column: A column of the user's table.
+        dtype: The dtype of the user's column.
+        name: The feature's name.
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
     if types.is_datetime64_any_dtype(column.dtype) and holds_dates(dtype):
@@ -215,6 +269,11 @@ def column_of(numbers: Numbers, dtype: str, name: Name) -> pd.Series[Any]:
     """Doubles as a column of the user's dtype (the inverse of `numbers_of`).
 
     A dtype that cannot hold them - a missing value or a fraction among whole numbers - gives way to floats.
+
+    Args:
+        numbers: Doubles.
+        dtype: The dtype of the user's column.
+        name: The feature's name.
     """
     if holds_dates(dtype):
         return _dates_of(numbers, dtype, name)
@@ -246,14 +305,22 @@ def _dates_of(numbers: Numbers, dtype: str, name: Name) -> pd.Series[Any]:
 
 
 def show_number(number: float) -> str:
-    """A number as a person writes it, without loss."""
+    """A number as a person writes it, without loss.
+
+    Args:
+        number: A double.
+    """
     if abs(number) < 1e15 and number == round(number):
         return str(round(number))
     return repr(float(number))
 
 
 def show_value(value: Value) -> str:
-    """A value as a person writes it in a sentence."""
+    """A value as a person writes it in a sentence.
+
+    Args:
+        value: A value, as the user writes it.
+    """
     if value is None:
         return "missing"
     if isinstance(value, str):

@@ -18,7 +18,11 @@ SOLVERS: dict[str, type[Solver]] = {"highs": Highs, "scip": Scip, "gurobi": Guro
 
 
 def require_solver(name: str) -> type[Solver]:
-    """The adapter of a solver; one that is not known, or not installed (then it names the extra), is an error."""
+    """The adapter of a solver; one that is not known, or not installed (then it names the extra), is an error.
+
+    Args:
+        name: One of `SOLVERS`.
+    """
     if name not in SOLVERS:
         raise ProblemError("A solver", f"be {', '.join(map(repr, SOLVERS))}", repr(name), "leave it out for 'highs'")
     SOLVERS[name].require()
@@ -26,5 +30,11 @@ def require_solver(name: str) -> type[Solver]:
 
 
 def make_solver(name: str, model: Block, options: Mapping[str, Any] | None = None) -> Solver:
-    """A solver for a model; see `require_solver`."""
+    """A solver for a model; see `require_solver`.
+
+    Args:
+        name: One of `SOLVERS`.
+        model: What to minimise.
+        options: The solver's own, by its names.
+    """
     return require_solver(name)(model, options or {})

@@ -42,7 +42,13 @@ class _Appsi:
             raise MissingExtraError(cls.package, cls.extra, f"solve with {cls.solver}")
 
     def solve(self, effort: Effort, *, start: bool, going: Going | None = None) -> Report:
-        """Minimise; see `Solver`."""
+        """Minimise; see `Solver`.
+
+        Args:
+            effort: When to stop, and how exactly to compute.
+            start: Whether the variables' values are a warm start.
+            going: Asked now and then whether to go on.
+        """
         config = self.interface.config
         config.time_limit, config.mip_gap, config.warmstart = max(0.01, effort.seconds), effort.relative_gap, start
         self._set(effort)

@@ -30,7 +30,13 @@ class Scip:
         return pyscipopt
 
     def solve(self, effort: Effort, *, start: bool, going: Going | None = None) -> Report:
-        """Minimise; see `Solver`."""
+        """Minimise; see `Solver`.
+
+        Args:
+            effort: When to stop, and how exactly to compute.
+            start: Whether the variables' values are a warm start.
+            going: Asked now and then whether to go on.
+        """
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "model.lp")
             columns = write(self.model, path)

@@ -51,4 +51,9 @@ class Solver(Protocol):
         """Minimise the model's objective; the variables' values are where to start, and then the best known.
 
         It ends when `going` says so, and at Ctrl-C.
+
+        Args:
+            effort: When to stop, and how exactly to compute.
+            start: Whether the variables' values are a warm start.
+            going: Asked now and then whether to go on.
         """
