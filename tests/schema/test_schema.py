@@ -160,7 +160,7 @@ def test_no_rules_no_heading() -> None:
 def test_long_domains_are_cut_in_text() -> None:
     schema = Schema((Ordinal("o", [f"value number {i}" for i in range(20)]),), (Increasing("o"), Decreasing("o")))
     line = repr(schema).splitlines()[2]
-    assert "...  may not decrease, may not increase" in line
+    assert "…  may not decrease, may not increase" in line
     assert "value number 19" in schema._repr_html_()
 
 
