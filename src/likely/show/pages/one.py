@@ -45,7 +45,7 @@ def _because(reason: Any) -> Html | None:
 def _answers(explanation: Explanation) -> Html | None:
     if not explanation:
         return None
-    ways = "Each of the others does without a change of every better one. " if explanation.query.several_ways else ""
+    ways = "Each of the others leaves out at least one change of every better answer. " if explanation.query.several_ways else ""
     several = f"The best answer comes first. {ways}" if len(explanation) > 1 else ""
     note = f"{several}The open dot is the row as it is, the full dot the answer."
     return _section("What would have to change", cards(explanation), note=note)
