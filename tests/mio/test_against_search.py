@@ -67,7 +67,7 @@ def test_the_same_answers(other_features: bool, problem: Problem, rng: np.random
 
 @settings(max_examples=10)
 @given(problem=problems(rows=100), pool_gap=st.sampled_from([0.0, 0.5]))
-def test_none_is_much_dearer_than_the_best(problem: Problem, pool_gap: float) -> None:
+def test_none_is_much_costlier_than_the_best(problem: Problem, pool_gap: float) -> None:
     limits = replace(LIMITS, solutions=6, pool_gap=pool_gap)
     asked = approximate(problem)
     agree(asked, limits, mio.solve(asked, limits))

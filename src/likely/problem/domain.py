@@ -55,7 +55,7 @@ def partition(feature: Feature, cost: Cost, factual: float, breakpoints: Numbers
         feature: Whose values.
         cost: What a change of it costs; where its slope changes, a cell begins.
         factual: The value that a change starts from; NaN if it is unknown.
-        breakpoints: The doubles from which on something else than the cost differs; a cell begins at each.
+        breakpoints: The doubles from which on something else than the cost differs, in any order; a cell begins at each.
     """
     atoms = np.array([feature.atom_number(k) for k in range(len(feature.atoms))])
     prices = cost.price(feature, factual, atoms) if len(atoms) else _NOTHING
@@ -75,31 +75,35 @@ def partition(feature: Feature, cost: Cost, factual: float, breakpoints: Numbers
 
 
 def rule_breakpoints(rules: Iterable[Rule], j: int) -> Numbers:
-    """The doubles of a feature at which a region of some rule begins or has ended, in order.
+    """The doubles of a feature at which a region of some rule begins or has ended, in any order.
 
     Args:
         rules: Compiled rules; linear ones have no regions.
         j: The feature's place in the schema.
     """
     regions = [region for rule in rules if not isinstance(rule, LinearRow) for i, region in rule.literals if i == j]
+    if not regions:
+        return _NOTHING
     ends = np.array([end for region in regions for end in region.intervals], dtype=np.float64).reshape(-1, 2)
-    return np.unique(np.concatenate([ends[:, 0], np.nextafter(ends[:, 1], np.inf)]))
+    return np.concatenate([ends[:, 0], np.nextafter(ends[:, 1], np.inf)])
 
 
 def _breakpoints(problem: Problem, rules: Sequence[Rule]) -> list[Numbers]:
     """Per feature the doubles from which on a rule, the circuit or the trees differ; none for a feature without numbers."""
-    breakpoints = []
-    for j, feature in enumerate(problem.schema.features):
-        parts = []
-        if feature.numeric:
-            parts.append(rule_breakpoints(rules, j))
-            if problem.plausibility is not None:
-                parts.append(problem.plausibility.circuit.cells[j].breaks)
-            if isinstance(problem.form, TreeEnsemble):
-                tests = problem.form.nodes[problem.form.nodes["feature"] == j]
-                parts += [tests["low"], np.nextafter(tests["high"], np.inf)]
-        breakpoints.append(np.unique(np.concatenate([_NOTHING, *parts])))
-    return breakpoints
+    return [
+        _feature_breakpoints(problem, rules, j) if feature.numeric else _NOTHING
+        for j, feature in enumerate(problem.schema.features)
+    ]
+
+
+def _feature_breakpoints(problem: Problem, rules: Sequence[Rule], j: int) -> Numbers:
+    parts = [rule_breakpoints(rules, j)]
+    if problem.plausibility is not None:
+        parts.append(problem.plausibility.circuit.cells[j].breaks)
+    if isinstance(problem.form, TreeEnsemble):
+        tests = problem.form.nodes[problem.form.nodes["feature"] == j]
+        parts += [tests["low"], np.nextafter(tests["high"], np.inf)]
+    return np.concatenate(parts)  # in any order: `partition` sorts them
 
 
 def _cost_breakpoints(cost: Cost, factual: float) -> Numbers:

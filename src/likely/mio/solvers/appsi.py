@@ -91,7 +91,7 @@ _OUTCOMES: dict[str, Outcome] = {
 }
 
 
-#: HiGHS's rule of parallel rows and columns: with it, HiGHS 1.14 called a dearer row optimal (tests/mio: fee at the end of
+#: HiGHS's rule of parallel rows and columns: with it, HiGHS 1.14 called a costlier row optimal (tests/mio: fee at the end of
 #: an interval).
 PARALLEL = 1 << 13
 
