@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 import tomllib
@@ -99,6 +100,31 @@ def test_every_public_name_is_in_the_reference(room: str) -> None:
     # Of two things with one name, a function and its module, a short directive would show the module.
     twins = [name for name in own if hasattr(module, "__path__") and find_spec(f"likely.{room}.{name}")]
     assert [name for name in twins if f"::: likely.{room}.{name}.{name}\n" not in f"{page}\n"] == []
+
+
+def documented_callables(room: str) -> Iterator[tuple[str, Any]]:
+    """The public functions of a room and the public methods of its classes, but for those that only override one."""
+    module = import_module(f"likely.{room}")
+    for name in getattr(module, "__all__", ()):
+        value = getattr(module, name)
+        if inspect.isfunction(value):
+            yield name, value
+        if inspect.isclass(value):
+            for key, member in vars(value).items():
+                overrides = any(hasattr(base, key) for base in value.__bases__)
+                method = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
+                if not key.startswith("_") and inspect.isfunction(method) and not overrides:
+                    yield f"{name}.{key}", method
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_argument_is_explained(room: str) -> None:
+    silent = [
+        name
+        for name, function in documented_callables(room)
+        if set(inspect.signature(function).parameters) - {"self", "cls"} and "Args:" not in (function.__doc__ or "")
+    ]
+    assert silent == []
 
 
 def test_every_name_of_the_package_is_one_of_a_room() -> None:
