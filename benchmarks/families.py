@@ -72,8 +72,8 @@ class Fold:
 
     def median(self, label: str) -> float:
         """The median log-likelihood of the training rows of a class."""
-        own = self.y == label
-        return float(np.median(self.circuit.log_likelihood(self.X[own], self.y[own])))
+        of_class = self.y == label
+        return float(np.median(self.circuit.log_likelihood(self.X[of_class], self.y[of_class])))
 
 
 def folds() -> Iterator[Fold]:
@@ -140,26 +140,26 @@ def asked(fold: Fold, model: Model, variant: str, options: argparse.Namespace) -
     pool = Pool.of(explainer, fold.X)
     rows = fold.test.head(options.rows)
     decided = model.predict(rows)
-    found, seconds = [], []
+    explanations, seconds = [], []
     for i in range(len(rows)):
         clock = time.perf_counter()
         other = CLASSES[1 - CLASSES.index(decided[i])]
         limits = Limits(seconds=options.limit_seconds)
-        found.append(explainer.explain(rows.iloc[i], target=other, plausibility=VARIANTS[variant], limits=limits))
+        explanations.append(explainer.explain(rows.iloc[i], target=other, plausibility=VARIANTS[variant], limits=limits))
         seconds.append(time.perf_counter() - clock)
-    checked = verify_all(found, model.model, fold.circuit, classes=model.classes)
+    checked = verify_all(explanations, model.model, fold.circuit, classes=model.classes)
     medians = {label: fold.median(label) for label in CLASSES} if variant == "median" else {}
     return [
         {
-            "status": own.status,
+            "status": explanation.status,
             "seconds": seconds[i],
-            "search_seconds": own.seconds,
-            "search_nodes": own.nodes,
+            "search_seconds": explanation.seconds,
+            "search_nodes": explanation.nodes,
             "not_verified": not checked[i],
-            **against(own, nearest_row(own, pool)),
-            **(judged(rows.iloc[[i]], own, model, fold, medians) if own else {}),
+            **against(explanation, nearest_row(explanation, pool)),
+            **(judged(rows.iloc[[i]], explanation, model, fold, medians) if explanation else {}),
         }
-        for i, own in enumerate(found)
+        for i, explanation in enumerate(explanations)
     ]
 
 
@@ -199,49 +199,49 @@ def against(answer: likely.Explanation, nearest: Nearest | None) -> dict[str, An
 # -- summing up -------------------------------------------------------------------------------------------------------
 
 
-def summed(family: str, variant: str, right: float, found: list[dict[str, Any]]) -> dict[str, Any]:
+def summed(family: str, variant: str, right: float, records: list[dict[str, Any]]) -> dict[str, Any]:
     """All factuals of a family."""
-    answers = [own for own in found if "invalid" in own]
-    dearer = [own["nearest"] for own in found if own["nearest"] is not None]
+    answers = [record for record in records if "invalid" in record]
+    ratios = [record["nearest"] for record in records if record["nearest"] is not None]
     return {
         "family": family,
         "asks": variant,
         "right": right,
-        "factuals": len(found),
+        "factuals": len(records),
         "answered": len(answers),
-        "infeasible": sum(own["status"] == "infeasible" for own in found),
-        "certified": share(own["status"] in ("optimal", "infeasible") for own in found),
-        **{key: sum(own.get(key, False) for own in found) for key in FAILURES},
-        **{key: spread(own[key] for own in found) for key in ("seconds", "search_seconds", "search_nodes")},
-        "changes": float(np.mean([own["changes"] for own in answers])),
-        "with_nearest": len(dearer),
-        "nearest_over_ours": float(np.median(dearer)) if dearer else None,
+        "infeasible": sum(record["status"] == "infeasible" for record in records),
+        "certified": share(record["status"] in ("optimal", "infeasible") for record in records),
+        **{key: sum(record.get(key, False) for record in records) for key in FAILURES},
+        **{key: spread(record[key] for record in records) for key in ("seconds", "search_seconds", "search_nodes")},
+        "changes": float(np.mean([record["changes"] for record in answers])),
+        "with_nearest": len(ratios),
+        "nearest_over_ours": float(np.median(ratios)) if ratios else None,
     }
 
 
 def _ms(which: str, title: str) -> Column:
-    return title, max(7, len(title)), lambda own: f"{1e3 * own['seconds'][which]:.1f}"
+    return title, max(7, len(title)), lambda record: f"{1e3 * record['seconds'][which]:.1f}"
 
 
 COLUMNS: list[Column] = [
-    ("family", -19, lambda own: own["family"]),
-    ("asks", -6, lambda own: own["asks"]),
-    ("right", 5, lambda own: f"{own['right']:.0%}"),
-    ("factuals", 8, lambda own: str(own["factuals"])),
-    ("answered", 8, lambda own: str(own["answered"])),
-    ("certified", 9, lambda own: f"{own['certified']:.1%}"),
-    ("not: valid", 10, lambda own: str(own["invalid"])),
-    ("rules", 5, lambda own: str(own["breaking_rules"])),
-    ("likely", 6, lambda own: str(own["unlikely"])),
-    ("verified", 8, lambda own: str(own["not_verified"])),
-    ("beaten", 6, lambda own: str(own["beaten"])),
+    ("family", -19, lambda record: record["family"]),
+    ("asks", -6, lambda record: record["asks"]),
+    ("right", 5, lambda record: f"{record['right']:.0%}"),
+    ("factuals", 8, lambda record: str(record["factuals"])),
+    ("answered", 8, lambda record: str(record["answered"])),
+    ("certified", 9, lambda record: f"{record['certified']:.1%}"),
+    ("not: valid", 10, lambda record: str(record["invalid"])),
+    ("rules", 5, lambda record: str(record["breaking_rules"])),
+    ("likely", 6, lambda record: str(record["unlikely"])),
+    ("verified", 8, lambda record: str(record["not_verified"])),
+    ("beaten", 6, lambda record: str(record["beaten"])),
     _ms("median", "ms: median"),
     _ms("p99", "p99"),
     _ms("max", "max"),
-    ("search", 6, lambda own: f"{1e3 * own['search_seconds']['median']:.1f}"),
-    ("changes", 7, lambda own: f"{own['changes']:.1f}"),
-    ("nearest: rows", 13, lambda own: str(own["with_nearest"])),
-    ("times ours", 10, lambda own: "-" if own["nearest_over_ours"] is None else f"{own['nearest_over_ours']:.1f}"),
+    ("search", 6, lambda record: f"{1e3 * record['search_seconds']['median']:.1f}"),
+    ("changes", 7, lambda record: f"{record['changes']:.1f}"),
+    ("nearest: rows", 13, lambda record: str(record["with_nearest"])),
+    ("times ours", 10, lambda record: "-" if record["nearest_over_ours"] is None else f"{record['nearest_over_ours']:.1f}"),
 ]
 
 
@@ -262,12 +262,12 @@ def main() -> None:
             pairs = list(zip(known, models, strict=True))
             right = float(np.mean([np.mean(model.predict(fold.test) == fold.truth) for fold, model in pairs]))
             for variant in VARIANTS:
-                found = [own for fold, model in pairs for own in asked(fold, model, variant, options)]
-                results.append(summed(family, variant, right, found))
+                records = [record for fold, model in pairs for record in asked(fold, model, variant, options)]
+                results.append(summed(family, variant, right, records))
                 print(line(COLUMNS, results[-1]), flush=True)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    sys.exit(any(own[key] for own in results for key in FAILURES))
+    sys.exit(any(record[key] for record in results for key in FAILURES))
 
 
 if __name__ == "__main__":

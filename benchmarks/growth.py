@@ -63,7 +63,7 @@ def table(size: Size) -> tuple[pd.DataFrame, pd.Series]:
     """Rows of several kinds, and a class that depends on the columns."""
     random = np.random.default_rng([size.features, size.levels])
     kind = random.integers(0, KINDS, ROWS)
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     signal = np.zeros(ROWS)
     for j in range(size.features):
         centre = random.uniform(0, size.levels - 1, KINDS)
@@ -71,8 +71,8 @@ def table(size: Size) -> tuple[pd.DataFrame, pd.Series]:
         value = np.clip(np.rint(random.normal(centre[kind], spread)), 0, size.levels - 1).astype(int)
         weight = random.normal(size=size.levels) if j % 2 else np.linspace(-1, 1, size.levels) * random.normal()
         signal += weight[value] * np.where(kind % 2, 1.0, 0.5)
-        found[f"x{j}"] = np.char.add("v", value.astype(str)) if j % 2 else value
-    return pd.DataFrame(found), pd.Series((signal > np.median(signal)).astype(int), name="class")
+        columns[f"x{j}"] = np.char.add("v", value.astype(str)) if j % 2 else value
+    return pd.DataFrame(columns), pd.Series((signal > np.median(signal)).astype(int), name="class")
 
 
 def model_of(size: Size, X: pd.DataFrame, y: pd.Series) -> Any:
@@ -108,27 +108,27 @@ def measured(axis: str, value: int, options: argparse.Namespace) -> dict[str, An
     base = Size(trees=100) if axis == "trees" else Size()
     setting = setting_of(axis, replace(base, **{axis: value}), options.rows)
     with one_thread():
-        found = [
+        records = [
             asked(setting, row, True, Limits(seconds=options.limit_seconds), options.starts) for row in setting.factuals
         ]  # fmt: skip
     # A circuit has as many nodes as are of use, and not always as many as allowed.
-    return {"axis": axis, "value": len(setting.circuit) if axis == "nodes" else value, **summed(setting, "likely", "", found)}
+    return {"axis": axis, "value": len(setting.circuit) if axis == "nodes" else value, **summed(setting, "likely", "", records)}
 
 
 COLUMNS: list[Column] = [
-    ("axis", -20, lambda own: TITLES[own["axis"]]),
-    ("value", 6, lambda own: str(own["value"])),
-    ("certified", 9, lambda own: f"{own['certified']:.0%}"),
-    ("s: median", 9, lambda own: f"{own['seconds']['median']:.3f}"),
-    ("p99", 7, lambda own: f"{own['seconds']['p99']:.3f}"),
-    ("processor: median", 17, lambda own: f"{own['processor_seconds']['median']:.3f}"),
-    ("p99", 7, lambda own: f"{own['processor_seconds']['p99']:.3f}"),
-    ("search nodes: median", 20, lambda own: f"{own['search_nodes']['median']:.0f}"),
-    ("max", 7, lambda own: f"{own['search_nodes']['max']:.0f}"),
-    ("score", 5, lambda own: f"{own['score_share']:.0%}"),
-    ("likelihood", 10, lambda own: f"{own['likelihood_share']:.0%}"),
-    ("rest", 4, lambda own: f"{own['search_share']:.0%}"),
-    ("outside", 7, lambda own: f"{own['outside_share']:.0%}"),
+    ("axis", -20, lambda record: TITLES[record["axis"]]),
+    ("value", 6, lambda record: str(record["value"])),
+    ("certified", 9, lambda record: f"{record['certified']:.0%}"),
+    ("s: median", 9, lambda record: f"{record['seconds']['median']:.3f}"),
+    ("p99", 7, lambda record: f"{record['seconds']['p99']:.3f}"),
+    ("processor: median", 17, lambda record: f"{record['processor_seconds']['median']:.3f}"),
+    ("p99", 7, lambda record: f"{record['processor_seconds']['p99']:.3f}"),
+    ("search nodes: median", 20, lambda record: f"{record['search_nodes']['median']:.0f}"),
+    ("max", 7, lambda record: f"{record['search_nodes']['max']:.0f}"),
+    ("score", 5, lambda record: f"{record['score_share']:.0%}"),
+    ("likelihood", 10, lambda record: f"{record['likelihood_share']:.0%}"),
+    ("rest", 4, lambda record: f"{record['search_share']:.0%}"),
+    ("outside", 7, lambda record: f"{record['outside_share']:.0%}"),
 ]
 
 
@@ -139,18 +139,18 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    axes = list(dict.fromkeys(own["axis"] for own in results))
+    axes = list(dict.fromkeys(record["axis"] for record in results))
     figure, panels = plt.subplots(1, len(axes), figsize=(2.6 * len(axes), 2.8), sharey=True, squeeze=False, layout="constrained")
     for axis, panel in zip(axes, panels[0], strict=True):
-        points = [own for own in results if own["axis"] == axis]
-        x = [own["value"] for own in points]
-        middle, top = ([own["processor_seconds"][key] for own in points] for key in ("median", "p99"))
+        points = [record for record in results if record["axis"] == axis]
+        x = [record["value"] for record in points]
+        middle, top = ([record["processor_seconds"][key] for record in points] for key in ("median", "p99"))
         panel.fill_between(x, middle, top, alpha=0.2, linewidth=0)
         panel.plot(x, middle)
-        for own, place, height in zip(points, x, middle, strict=True):
-            panel.plot(place, height, "o", color="C0", markerfacecolor="C0" if own["certified"] == 1 else "white")
+        for record, place, height in zip(points, x, middle, strict=True):
+            panel.plot(place, height, "o", color="C0", markerfacecolor="C0" if record["certified"] == 1 else "white")
         panel.set(xscale="log", yscale="log", xlabel=TITLES[axis])
-        panel.set_xticks(x, [str(own) for own in x])
+        panel.set_xticks(x, [str(value) for value in x])
         panel.set_xticks([], minor=True)
         panel.grid(alpha=0.3)
     panels[0][0].set_ylabel("processor seconds per query")

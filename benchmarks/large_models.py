@@ -123,8 +123,8 @@ def fitted(folder: Path, name: str, model: Any) -> Any:
 def circuit_of(folder: Path, name: str, nodes: int) -> str:
     """A learned circuit as JSON."""
     data = data_of(folder, name)
-    found = likely.circuit.learn(data.train, data.labels, likely.Schema.infer(data.train), nodes=nodes, progress=False)
-    return found.circuit.to_json()
+    learned = likely.circuit.learn(data.train, data.labels, likely.Schema.infer(data.train), nodes=nodes, progress=False)
+    return learned.circuit.to_json()
 
 
 # -- questions --------------------------------------------------------------------------------------------------------
@@ -140,9 +140,9 @@ class Pool:
 
     def starts(self, problem: Problem, count: int) -> Numbers:
         """The nearest rows that answer a problem of two classes."""
-        own = problem.form.predict(problem.factual[None])[0]
+        label = problem.form.predict(problem.factual[None])[0]
         least = -np.inf if problem.plausibility is None else problem.plausibility.lower
-        rows = self.rows[(self.labels != own) & (self.log_likelihoods >= least)]
+        rows = self.rows[(self.labels != label) & (self.log_likelihoods >= least)]
         return rows[np.argsort(problem.schema.prices(problem.factual, rows), kind="stable")[:count]]
 
 
@@ -182,8 +182,8 @@ def factuals_of(form: Form, rows: Numbers, count: int) -> Numbers:
     random = np.random.default_rng(0)
     picked = []
     for label in form.classes:
-        own = np.flatnonzero(labels == label)
-        picked += list(random.permutation(own)[: count // 2])
+        members = np.flatnonzero(labels == label)
+        picked += list(random.permutation(members)[: count // 2])
     return rows[picked]
 
 
@@ -203,64 +203,71 @@ def asked(setting: Setting, factual: Numbers, likely_enough: bool, limits: Limit
     problem = problem_of(setting, factual, likely_enough)
     result = solve(problem, limits, starts=setting.pool.starts(problem, starts))
     seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
-    found = result.solutions[0].row[None] if result.solutions else np.empty((0, len(factual)))
-    own = result.statistics
+    rows = result.solutions[0].row[None] if result.solutions else np.empty((0, len(factual)))
+    statistics = result.statistics
     return {
         "status": result.status,
-        "found": result.bounds.upper if result.solutions else None,
-        "proven": result.bounds.lower if math.isfinite(result.bounds.lower) else None,
-        "wrong": not problem.admits(found, slack=SUM_ROUNDING).all(),
+        "upper": result.bounds.upper if result.solutions else None,
+        "lower": result.bounds.lower if math.isfinite(result.bounds.lower) else None,
+        "wrong": not problem.admits(rows, slack=SUM_ROUNDING).all(),
         "seconds": seconds,
         "processor_seconds": processor_seconds,
-        "search_nodes": own.nodes,
-        "score_share": own.seconds_score / seconds,
-        "likelihood_share": own.seconds_likelihood / seconds,
-        "search_share": (own.seconds - own.seconds_score - own.seconds_likelihood) / seconds,
-        "outside_share": 1 - own.seconds / seconds,
+        "search_nodes": statistics.nodes,
+        "score_share": statistics.seconds_score / seconds,
+        "likelihood_share": statistics.seconds_likelihood / seconds,
+        "search_share": (statistics.seconds - statistics.seconds_score - statistics.seconds_likelihood) / seconds,
+        "outside_share": 1 - statistics.seconds / seconds,
     }
 
 
-def summed(setting: Setting, engine: str, asks: str, found: list[dict[str, Any]]) -> dict[str, Any]:
+def summed(setting: Setting, engine: str, asks: str, records: list[dict[str, Any]]) -> dict[str, Any]:
     """All queries of one setting to one engine."""
-    certified = [own["status"] in ("optimal", "infeasible") for own in found]
+    certified = [record["status"] in ("optimal", "infeasible") for record in records]
     gaps = [
-        (own["found"] - (own["proven"] or 0.0)) / own["found"]
-        for own, proved in zip(found, certified, strict=True)
-        if not proved and own["found"]
+        (record["upper"] - (record["lower"] or 0.0)) / record["upper"]
+        for record, proved in zip(records, certified, strict=True)
+        if not proved and record["upper"]
     ]
-    shares = [key for key in ("score_share", "likelihood_share", "search_share", "outside_share") if key in found[0]]
+    shares = [key for key in ("score_share", "likelihood_share", "search_share", "outside_share") if key in records[0]]
     return {
         "data": setting.name,
         "family": setting.family,
         "engine": engine,
         "asks": asks,
-        "queries": len(found),
+        "queries": len(records),
         "circuit_nodes": len(setting.circuit),
         "certified": share(certified),
-        "infeasible": share(own["status"] == "infeasible" for own in found),
-        "unknown": share(own["status"] == "unknown" for own in found),
-        "wrong": sum(own.get("wrong", False) for own in found),
-        **{key: spread(own[key] for own in found) for key in ("seconds", "processor_seconds", "search_nodes") if key in found[0]},
+        "infeasible": share(record["status"] == "infeasible" for record in records),
+        "unknown": share(record["status"] == "unknown" for record in records),
+        "wrong": sum(record.get("wrong", False) for record in records),
+        **{
+            key: spread(record[key] for record in records)
+            for key in ("seconds", "processor_seconds", "search_nodes")
+            if key in records[0]
+        },
         "gap": {"median": float(np.median(gaps)), "max": max(gaps)} if gaps else None,
-        **{key: float(np.average([own[key] for own in found], weights=[own["seconds"] for own in found])) for key in shares},
-        "costs": [own["found"] for own in found],
-        "statuses": [own["status"] for own in found],
+        **{
+            key: float(np.average([record[key] for record in records], weights=[record["seconds"] for record in records]))
+            for key in shares
+        },
+        "costs": [record["upper"] for record in records],
+        "statuses": [record["status"] for record in records],
     }
 
 
 def compared(setting: Setting, python: Path, limit: float, ours: dict[str, Any]) -> list[dict[str, Any]]:
     """The rivals on the same forest and rows, with how their costs compare with ours where both are certified."""
     results = []
-    for engine, found in rivals.asked(setting.schema, setting.form, setting.factuals, limit, python).items():
-        own = summed(setting, engine, rivals.ASKS[engine], found)
+    for engine, records in rivals.asked(setting.schema, setting.form, setting.factuals, limit, python).items():
+        summary = summed(setting, engine, rivals.ASKS[engine], records)
         pairs = [
-            (theirs["found"], cost)
-            for theirs, cost, status in zip(found, ours["costs"], ours["statuses"], strict=True)
-            if theirs["found"] is not None and cost is not None and status == "optimal"
+            (theirs["upper"], cost)
+            for theirs, cost, status in zip(records, ours["costs"], ours["statuses"], strict=True)
+            if theirs["upper"] is not None and cost is not None and status == "optimal"
         ]
-        own["cost_over_ours"] = spread(theirs / cost for theirs, cost in pairs) if pairs else None
-        own["cheaper_than_ours"] = sum(theirs < cost * (1 - 1e-6) for theirs, cost in pairs)
-        results.append(own)
+        summary["cost_over_ours"] = spread(theirs / cost for theirs, cost in pairs) if pairs else None
+        summary["cheaper_than_ours"] = sum(theirs < cost * (1 - 1e-6) for theirs, cost in pairs)
+        results.append(summary)
     return results
 
 
@@ -268,31 +275,31 @@ def compared(setting: Setting, python: Path, limit: float, ours: dict[str, Any])
 
 
 def _percent(key: str) -> Any:
-    return lambda own: f"{own[key]:.0%}" if own.get(key) is not None else "-"
+    return lambda record: f"{record[key]:.0%}" if record.get(key) is not None else "-"
 
 
-def _gap(own: dict[str, Any]) -> str:
-    return "-" if own["gap"] is None else f"{own['gap']['median']:.0%} {own['gap']['max']:.0%}"
+def _gap(record: dict[str, Any]) -> str:
+    return "-" if record["gap"] is None else f"{record['gap']['median']:.0%} {record['gap']['max']:.0%}"
 
 
 def _search_nodes(which: str) -> Any:
-    return lambda own: f"{own['search_nodes'][which]:.0f}" if "search_nodes" in own else "-"
+    return lambda record: f"{record['search_nodes'][which]:.0f}" if "search_nodes" in record else "-"
 
 
 COLUMNS: list[Column] = [
-    ("data", -6, lambda own: own["data"]),
-    ("family", -28, lambda own: own["family"]),
-    ("engine", -8, lambda own: own["engine"]),
-    ("asks for", -12, lambda own: own["asks"]),
-    ("nodes", 5, lambda own: str(own["circuit_nodes"])),
-    ("queries", 7, lambda own: str(own["queries"])),
+    ("data", -6, lambda record: record["data"]),
+    ("family", -28, lambda record: record["family"]),
+    ("engine", -8, lambda record: record["engine"]),
+    ("asks for", -12, lambda record: record["asks"]),
+    ("circuit", 7, lambda record: str(record["circuit_nodes"])),
+    ("queries", 7, lambda record: str(record["queries"])),
     ("certified", 9, _percent("certified")),
     ("none", 4, _percent("infeasible")),
     ("unknown", 7, _percent("unknown")),
-    ("wrong", 5, lambda own: str(own["wrong"])),
-    ("s: median", 9, lambda own: f"{own['seconds']['median']:.3f}"),
-    ("p99", 7, lambda own: f"{own['seconds']['p99']:.3f}"),
-    ("max", 7, lambda own: f"{own['seconds']['max']:.3f}"),
+    ("wrong", 5, lambda record: str(record["wrong"])),
+    ("s: median", 9, lambda record: f"{record['seconds']['median']:.3f}"),
+    ("p99", 7, lambda record: f"{record['seconds']['p99']:.3f}"),
+    ("max", 7, lambda record: f"{record['seconds']['max']:.3f}"),
     ("search nodes: median", 20, _search_nodes("median")),
     ("max", 7, _search_nodes("max")),
     ("gap: median max", 15, _gap),
@@ -300,7 +307,7 @@ COLUMNS: list[Column] = [
     ("likelihood", 10, _percent("likelihood_share")),
     ("rest", 4, _percent("search_share")),
     ("outside", 7, _percent("outside_share")),
-    ("cost / ours", 11, lambda own: f"{own['cost_over_ours']['median']:.3f}" if own.get("cost_over_ours") else "-"),
+    ("cost / ours", 11, lambda record: f"{record['cost_over_ours']['median']:.3f}" if record.get("cost_over_ours") else "-"),
 ]
 
 
@@ -312,24 +319,30 @@ def measured(setting: Setting, options: argparse.Namespace) -> list[dict[str, An
         if not likely_enough and setting.family.endswith(LARGE_CIRCUIT):
             continue
         with one_thread():
-            found = [asked(setting, row, likely_enough, limits, options.starts) for row in setting.factuals]
-        results.append(summed(setting, "likely", asks, found))
+            records = [asked(setting, row, likely_enough, limits, options.starts) for row in setting.factuals]
+        results.append(summed(setting, "likely", asks, records))
         print(line(COLUMNS, results[-1]), flush=True)
     if options.rivals and isinstance(setting.form, TreeEnsemble):
-        for own in compared(setting, options.rivals, options.limit_seconds, results[0]):
-            results.append(own)
-            print(line(COLUMNS, own), flush=True)
+        for summary in compared(setting, options.rivals, options.limit_seconds, results[0]):
+            results.append(summary)
+            print(line(COLUMNS, summary), flush=True)
     return results
 
 
 def ratios(results: list[dict[str, Any]]) -> list[str]:
     """How many times as fast as treecf we are without a likelihood, by the median and by the slowest query."""
-    ours = {(own["data"], own["family"]): own["seconds"] for own in results if (own["engine"], own["asks"]) == ("likely", "near")}
+    ours = {
+        (record["data"], record["family"]): record["seconds"]
+        for record in results
+        if (record["engine"], record["asks"]) == ("likely", "near")
+    }
     lines = []
-    for own in results:
-        if own["engine"] == "treecf":
-            faster = [own["seconds"][key] / ours[own["data"], own["family"]][key] for key in ("median", "max")]
-            lines.append(f"{own['data']:8}{own['family']:14} treecf / likely: median {faster[0]:6.1f}   slowest {faster[1]:6.1f}")
+    for record in results:
+        if record["engine"] == "treecf":
+            faster = [record["seconds"][key] / ours[record["data"], record["family"]][key] for key in ("median", "max")]
+            lines.append(
+                f"{record['data']:8}{record['family']:14} treecf / likely: median {faster[0]:6.1f}   slowest {faster[1]:6.1f}"
+            )
     return lines
 
 

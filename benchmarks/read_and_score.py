@@ -45,7 +45,7 @@ def table(rows: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 def models(trees: int) -> dict[str, Any]:
     """Unfitted models by name."""
-    found: dict[str, Any] = {
+    classifiers: dict[str, Any] = {
         "LogisticRegression": LogisticRegression(),
         "MLPClassifier 64-32": MLPClassifier((64, 32), max_iter=5),
         f"RandomForest {trees} x depth 6": RandomForestClassifier(trees, max_depth=6, n_jobs=-1),
@@ -57,12 +57,12 @@ def models(trees: int) -> dict[str, Any]:
     if find_spec("xgboost"):
         from xgboost import XGBClassifier
 
-        found[f"XGBoost {trees} x depth 6"] = XGBClassifier(n_estimators=trees, max_depth=6)
+        classifiers[f"XGBoost {trees} x depth 6"] = XGBClassifier(n_estimators=trees, max_depth=6)
     if find_spec("lightgbm"):
         from lightgbm import LGBMClassifier
 
-        found[f"LightGBM {trees}"] = LGBMClassifier(n_estimators=trees, verbose=-1)
-    return found
+        classifiers[f"LightGBM {trees}"] = LGBMClassifier(n_estimators=trees, verbose=-1)
+    return classifiers
 
 
 def best_of(count: int, work: Callable[[], Any]) -> float:
@@ -109,10 +109,10 @@ def main() -> None:
             numbers = [c for c in columns if c.startswith("x")]
             encoder = make_column_transformer((OneHotEncoder(sparse_output=False), texts), (StandardScaler(), numbers))
             fitted = (make_pipeline(encoder, model) if texts else model).fit(part[train], y[train])
-            found = {"behind": behind, **measure(name, fitted, part, schema)}
-            results.append(found)
-            seconds = [found[f"{part}_seconds"] for part in ("read", "score", "encode", "predict")]
-            ratios = found["predict_over_score"], found["predict_over_encode_and_score"], found["agree"]
+            result = {"behind": behind, **measure(name, fitted, part, schema)}
+            results.append(result)
+            seconds = [result[f"{part}_seconds"] for part in ("read", "score", "encode", "predict")]
+            ratios = result["predict_over_score"], result["predict_over_encode_and_score"], result["agree"]
             print(f"{name:36} {behind:8}", "{:7.3f} {:7.3f} {:7.3f} {:8.3f}".format(*seconds), end=" ")
             print("{:6.1f} {:11.1f} {:8.2%}".format(*ratios), flush=True)
     if options.json:

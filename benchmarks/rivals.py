@@ -42,17 +42,17 @@ class Columns:
 
     def expanded(self, row: NDArray[np.float64]) -> list[float]:
         """A row of the schema as columns."""
-        found: list[float] = []
+        numbers: list[float] = []
         for feature, number in zip(self.schema.features, row, strict=True):
-            found += [float(k == number) for k in range(len(feature.atoms))] or [float(number)]
-        return found
+            numbers += [float(k == number) for k in range(len(feature.atoms))] or [float(number)]
+        return numbers
 
     def described(self) -> list[dict[str, Any]]:
         """Each column: its name, weight, bounds, whether it is whole, and its one-hot group."""
-        found: list[dict[str, Any]] = []
+        columns: list[dict[str, Any]] = []
         for j, (feature, cost) in enumerate(zip(self.schema.features, self.schema.costs, strict=True)):
             if isinstance(cost, SwitchCost):
-                found += [
+                columns += [
                     {"name": f"{j}={k}", "weight": weight, "low": 0.0, "high": 1.0, "whole": True, "group": j}
                     for k, weight in enumerate(cost.weights)
                 ]
@@ -62,8 +62,8 @@ class Columns:
             assert not cost.fee
             low, high = feature.region.intervals[0][0], feature.region.intervals[-1][1]
             whole = isinstance(feature, likely.Integer)
-            found.append({"name": str(j), "weight": cost.up, "low": low, "high": high, "whole": whole, "group": None})
-        return found
+            columns.append({"name": str(j), "weight": cost.up, "low": low, "high": high, "whole": whole, "group": None})
+        return columns
 
 
 def asked(

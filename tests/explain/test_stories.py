@@ -62,6 +62,7 @@ def test_without_y_the_models_decisions_are_the_classes() -> None:
     assert len(explainer._known.training.logs_of((), 1)) == count
 
 
+@pytest.mark.slow
 def test_xgboost_with_missing_values() -> None:
     """Rows with a gap are explained, answers may have one, and the model itself agrees about both."""
     xgboost = pytest.importorskip("xgboost")
@@ -85,6 +86,7 @@ def test_xgboost_with_missing_values() -> None:
     assert ways == {(False, False), (False, True), (True, True), (True, False)}
 
 
+@pytest.mark.slow
 def test_torch_with_several_classes() -> None:
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
@@ -114,6 +116,7 @@ def test_torch_with_several_classes() -> None:
         assert likely.verify(answer, model, explainer.circuit_, encoder=scaler, classes=classes)
 
 
+@pytest.mark.slow
 def test_what_is_frozen_never_changes() -> None:
     """Two hundred factuals of both classes; without what is forbidden, many of the answers would do it."""
     rows = table_of()[0].head(200)
@@ -331,6 +334,7 @@ def test_arrays_with_a_schema() -> None:
         again.explain_many(rows[:, :2])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
 def test_interrupted_after_the_first_answers() -> None:
     """Thousands of answers of a network take a while."""
@@ -430,6 +434,7 @@ def test_as_many_classes_as_rows(count: int) -> None:
         likely.Explainer(model_of(), schema_of(), circuit_of()).fit(X, y.head(count))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
 @pytest.mark.parametrize(
     "last",

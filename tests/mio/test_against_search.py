@@ -26,6 +26,7 @@ pytest.importorskip("highspy")
 from likely import mio
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["hull", "paper"])
 @pytest.mark.parametrize("kind", ["linear", "network", "forest"])
 @settings(max_examples=15)
@@ -39,6 +40,7 @@ def test_the_same_optimum(kind: str, formulation: str, data: st.DataObject) -> N
             check_solution(asked, solution)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["hull", "paper"])
 @settings(max_examples=10)
 @given(problem=hard_problems(rows=300), rng=generators())
@@ -73,6 +75,7 @@ def test_none_is_much_costlier_than_the_best(problem: Problem, pool_gap: float) 
     agree(asked, limits, mio.solve(asked, limits))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(problem=problems(rows=200, plausible=True), rng=generators())
 def test_both_sides_bracket_the_exact_optimum(problem: Problem, rng: np.random.Generator) -> None:

@@ -114,6 +114,7 @@ def test_small() -> None:
     assert small().form.score(result.solutions[0].row[None])[0, 0] >= 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["asia", "credit"])
 def test_the_papers_cases(name: str) -> None:
     """As the exact engine in the paper's approximation, or a limit came first and the bounds hold it."""

@@ -175,9 +175,9 @@ def random_preprocessing(random: np.random.Generator, table: pd.DataFrame):
     while True:
         # scipy has no sparse matrices of objects, pandas no weighted categories
         with contextlib.suppress(TypeError, ValueError):
-            found = _random_preprocessing(random, table).fit(table)
-            found.transform(table)
-            return found
+            preprocessing = _random_preprocessing(random, table).fit(table)
+            preprocessing.transform(table)
+            return preprocessing
 
 
 def _random_preprocessing(random: np.random.Generator, table: pd.DataFrame):

@@ -21,27 +21,27 @@ MISSING = Schema((Continuous("a", -2, 2), Mixed("b", -2, 2, codes=(None,)), Mixe
 
 def random_forest(random, trees, double):
     """Nodes of random trees on three inputs, in all modes, with splits at few values so that equality happens."""
-    found = {key: [] for key in (*stump(), "nodes_missing_value_tracks_true")}
+    attributes = {key: [] for key in (*stump(), "nodes_missing_value_tracks_true")}
     leaves = []
 
     def grow(tree, numbers, depth):
-        number, place = next(numbers), len(found["nodes_treeids"])
+        number, place = next(numbers), len(attributes["nodes_treeids"])
         leaf = depth == 0 or random.random() < 0.2
         mode, value = "LEAF" if leaf else str(random.choice(MODES)), float(random.choice(VALUES))
         row = [tree, number, int(random.integers(3)), mode, value, 0, 0, int(random.integers(2))]
-        for key, entry in zip(found, row, strict=True):
-            found[key].append(entry)
+        for key, entry in zip(attributes, row, strict=True):
+            attributes[key].append(entry)
         if leaf:
             leaves.append((tree, number))
         else:
-            found["nodes_truenodeids"][place] = grow(tree, numbers, depth - 1)
-            found["nodes_falsenodeids"][place] = grow(tree, numbers, depth - 1)
+            attributes["nodes_truenodeids"][place] = grow(tree, numbers, depth - 1)
+            attributes["nodes_falsenodeids"][place] = grow(tree, numbers, depth - 1)
         return number
 
     for tree in range(trees):
         grow(tree + 10, itertools.count(), 4)
-    values, weights = found.pop("nodes_values"), random.normal(size=len(leaves))
-    return {**found, **floats("nodes_values", values, double), **floats("target_weights", weights, double)}, leaves
+    values, weights = attributes.pop("nodes_values"), random.normal(size=len(leaves))
+    return {**attributes, **floats("nodes_values", values, double), **floats("target_weights", weights, double)}, leaves
 
 
 @settings(max_examples=60, deadline=None)

@@ -126,6 +126,7 @@ def test_the_newest_registration_wins():
     assert transformer_reader_of(StandardScaler()) is read_cents
 
 
+@pytest.mark.slow
 def test_ones_own_reader_wins_over_ours_that_come_later():
     """Ours are imported when a model of their framework turns up, perhaps after the user's was registered."""
     code = """
@@ -143,6 +144,7 @@ assert reader_of(Ridge()) is not mine
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_no_framework_is_imported_before_its_models_are():
     code = """
 import sys, likely.predictor

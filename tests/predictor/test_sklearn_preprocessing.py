@@ -78,6 +78,7 @@ def test_random_preprocessing_to_the_last_bit(seed):
     np.testing.assert_array_equal(wires_of(preprocessing, schema).read(rows, "the test"), theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_trees_behind_random_preprocessing(seed):
     """Bits matter: a value at a split goes the way the model sends it, whatever lies between the two."""

@@ -55,9 +55,9 @@ def outputs(network, X):
     network.eval()
     dtype = next(network.parameters()).dtype
     with torch.no_grad():
-        found = network(torch.as_tensor(np.asarray(X, dtype=np.float64)).to(dtype)).to(torch.float64).numpy()
+        scores = network(torch.as_tensor(np.asarray(X, dtype=np.float64)).to(dtype)).to(torch.float64).numpy()
     network.train(mode)
-    return found
+    return scores
 
 
 def hidden(*rest, width=WIDTH):
@@ -92,12 +92,12 @@ class TestLogits(ReaderContract):
             return outputs(network, X)
 
         def probabilities(X):
-            found = torch.as_tensor(logits(X))
-            return torch.hstack([1 - found.sigmoid(), found.sigmoid()]) if count == 1 else found.softmax(1)
+            scores = torch.as_tensor(logits(X))
+            return torch.hstack([1 - scores.sigmoid(), scores.sigmoid()]) if count == 1 else scores.softmax(1)
 
         def predict(X):
-            found = logits(X)
-            return (found[:, 0] >= 0).astype(int) if count == 1 else found.argmax(axis=1)
+            scores = logits(X)
+            return (scores[:, 0] >= 0).astype(int) if count == 1 else scores.argmax(axis=1)
 
         encoder = ENCODINGS if count == 1 else TRANSFORMER
         return Case(network, SCHEMA, logits, probabilities, predict, tolerance=1e-4, tie=1e-3, options={"encoder": encoder})
@@ -114,10 +114,10 @@ class TestActivations(ReaderContract):
         network = trained(hidden(nn.Sequential(nn.Linear(6, count), activation, nn.Dropout())))
 
         def probabilities(X):
-            found = outputs(network, X)
+            shares = outputs(network, X)
             if isinstance(activation, nn.LogSoftmax):
-                found = np.exp(found)
-            return np.hstack([1 - found, found]) if count == 1 else found
+                shares = np.exp(shares)
+            return np.hstack([1 - shares, shares]) if count == 1 else shares
 
         def logits(X):
             return outputs(nn.Sequential(*network[:5], network[5][0]), X)

@@ -86,8 +86,8 @@ def reads(wire: Wire, numbers: np.ndarray) -> np.ndarray:
 
 @MANY
 @given(wires(), st.lists(NUMBERS, min_size=1, max_size=8), st.booleans(), st.booleans(), st.integers(0, 2**32))
-def test_a_threshold_decides_as_the_wire_does(found, some, strict, with_some, seed):
-    schema, wire = found
+def test_a_threshold_decides_as_the_wire_does(drawn, some, strict, with_some, seed):
+    schema, wire = drawn
     random = np.random.default_rng(seed)
     met = reads(wire, np.array([*some, *[0.0] * len(wire.atoms)]))  # thresholds that a value meets exactly, and others
     ends = np.concatenate([met[np.isfinite(met)], random.normal(0, 100, 5), [math.inf]])
@@ -110,8 +110,8 @@ def test_a_threshold_decides_as_the_wire_does(found, some, strict, with_some, se
 
 @MANY
 @given(wires(), st.lists(st.floats(-3, 9), min_size=1, max_size=8), st.data())
-def test_a_set_of_categories_decides_as_the_wire_does(found, some, data):
-    schema, wire = found
+def test_a_set_of_categories_decides_as_the_wire_does(drawn, some, data):
+    schema, wire = drawn
     sets = data.draw(st.lists(st.frozensets(st.integers(0, 8).map(float)), min_size=1, max_size=5))
     missing_left = np.array([data.draw(st.booleans()) for _ in sets])
     form = one_split_each(

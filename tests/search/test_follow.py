@@ -37,6 +37,7 @@ def test_the_optimum_is_never_lost(kind: str, data: st.DataObject) -> None:
     assume(followed)
 
 
+@pytest.mark.slow
 @given(hard_problems(rows=2000), generators(), st.sampled_from([1, 3, 1000]), st.booleans())
 def test_no_answer_is_lost(problem: Problem, rng: np.random.Generator, solutions: int, other_features: bool) -> None:
     limits = replace(LIMITS, solutions=solutions, other_features=other_features)

@@ -54,6 +54,7 @@ def test_limit_of_nodes(problem: Problem, rng: np.random.Generator, nodes: int) 
             judge_early(asked, result, answers)
 
 
+@pytest.mark.slow
 @given(hard_problems(rows=2000), generators(), st.sampled_from([2, 5, 20]), st.booleans())
 def test_limit_of_nodes_with_several_answers(
     problem: Problem, rng: np.random.Generator, solutions: int, other_features: bool

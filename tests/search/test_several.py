@@ -58,6 +58,7 @@ def test_k_best(other_features: bool, problem: Problem, rng: np.random.Generator
         judge_list(asked, limits, solve(asked, limits), changed_keys if other_features else cell_keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other_features", [False, True])
 @given(hard_problems(rows=2000), generators(), st.sampled_from([2, 5, 30]))
 def test_k_best_of_hard_problems(other_features: bool, problem: Problem, rng: np.random.Generator, solutions: int) -> None:

@@ -26,6 +26,7 @@ def test_optimum(kind: str, plausible: bool, data: st.DataObject) -> None:
         judge(asked, solve(asked, LIMITS), answers_of(asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plausible", [False, True])
 @given(data=st.data())
 def test_optimum_where_one_must_branch(plausible: bool, data: st.DataObject) -> None:

@@ -51,6 +51,7 @@ def test_costs_are_squared_distances_to_means(seed: int, count: int, clusters: i
         assert squared[:, k] == pytest.approx(((points - mean) ** 2).sum(axis=1), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("clusters", [2, 3])
 def test_as_good_as_scikit_learn(seed: int, clusters: int) -> None:

@@ -123,6 +123,7 @@ def test_columns_that_are_equal(method: Any) -> None:
     assert learned.train > quiet(X, y, nodes=1, method="mixture").train + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_two_hundred_columns(method: Any) -> None:
     """Far beyond the range of single precision, and constant, missing and equal columns among them."""

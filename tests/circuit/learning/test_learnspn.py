@@ -257,6 +257,7 @@ def test_nothing_but_unknown_cells() -> None:
     check_sound(learned(np.full((30, len(features)), np.nan), features), clusters_table(1, 20)[0])
 
 
+@pytest.mark.slow
 def test_two_hundred_columns() -> None:
     """Some constant, some unknown, some twice; the stack of slices is no recursion."""
     rows, features = clusters_table(0, 500, width=198)
