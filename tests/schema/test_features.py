@@ -434,12 +434,12 @@ def test_features_that_cannot_be(make: Any, message: str) -> None:
         ({"name": "f", "kind": ["integer"]}, r"Feature 'f' must have a known kind; got \['integer'\]"),
         (
             {"name": "f", "kind": "integer", "step": 1},
-            r"Feature 'f' must have only settings of the kind integer; got 'step'\. Hint: use dtype, lower, upper\.",
+            r"Feature 'f' must have only settings of the kind integer; got 'step'\. Hint: use dtype, label, lower, unit, upper\.",
         ),
         ({"name": "f", "kind": "integer", 5: 1}, r"Feature 'f' must have only settings of the kind integer; got 5"),
         (
             {"name": "f", "kind": "integer", "lower": 1},
-            r"Feature 'f' must be complete; got .*'upper'\. Hint: the kind integer has dtype, lower, upper\.",
+            r"Feature 'f' must be complete; got .*'upper'\. Hint: the kind integer has dtype, label, lower, unit, upper\.",
         ),
     ],
 )

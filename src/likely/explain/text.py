@@ -38,10 +38,8 @@ Lines: TypeAlias = tuple[str, ...]
 
 
 def shown(feature: Feature, number: float, digits: int = _DIGITS) -> str:
-    """A value for people: a number that has no step with some digits, everything else as it is."""
-    if feature.numeric and number > -1e300 and number != round(number) and feature.grid is None:
-        return f"{number:.{digits}g}"
-    return feature.show(number)
+    """A value for people: numbers with the digits that matter and their unit, everything else as it is."""
+    return feature.show_with_unit(number, digits)
 
 
 def told_apart(feature: Feature, before: float, after: Sequence[float]) -> tuple[str, list[str]]:
@@ -74,7 +72,7 @@ def sentence(answer: Counterfactual) -> str:
 
 def _move(feature: Feature, before: float, after: float) -> str:
     now, (new,) = told_apart(feature, before, [after])
-    return f"{feature.name} were {new} " + ("(unknown now)" if math.isnan(before) else f"instead of {now}")
+    return f"{feature.title} were {new} " + ("(unknown now)" if math.isnan(before) else f"instead of {now}")
 
 
 # -- the question and the claims ---------------------------------------------------------------------------------------
@@ -265,7 +263,7 @@ def cells(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
             new = [float(answer.numbers[j]) for answer, here in zip(answers, moved, strict=True) if here]
             before, after = told_apart(feature, float(query.factual[j]), new)
             texts = iter(after)
-            rows.append((str(feature.name), before, [next(texts) if here else SAME for here in moved]))
+            rows.append((feature.title, before, [next(texts) if here else SAME for here in moved]))
     return rows
 
 

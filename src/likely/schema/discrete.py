@@ -35,8 +35,8 @@ class _Discrete(Feature):
     values: tuple[Value, ...]
     dtype: str = field(default="object", kw_only=True)
 
-    def __init__(self, name: Name, values: Sequence[Value], *, dtype: str = "object") -> None:
-        for key, value in (("name", name), ("values", values), ("dtype", dtype)):
+    def __init__(self, name: Name, values: Sequence[Value], *, dtype: str = "object", label: str = "", unit: str = "") -> None:
+        for key, value in (("name", name), ("values", values), ("dtype", dtype), ("label", label), ("unit", unit)):
             object.__setattr__(self, key, value)
         self.__post_init__()
 
@@ -172,8 +172,10 @@ class Binary(_Discrete):
     kind: ClassVar[str] = "binary"
     values: tuple[Value, ...] = (False, True)
 
-    def __init__(self, name: Name, values: Sequence[Value] = (False, True), *, dtype: str = "object") -> None:
-        super().__init__(name, values, dtype=dtype)
+    def __init__(
+        self, name: Name, values: Sequence[Value] = (False, True), *, dtype: str = "object", label: str = "", unit: str = ""
+    ) -> None:
+        super().__init__(name, values, dtype=dtype, label=label, unit=unit)
 
     def __post_init__(self) -> None:
         super().__post_init__()

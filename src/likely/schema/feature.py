@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from likely._display.numbers import DIGITS, number_text
 from likely.errors import SchemaError
 from likely.schema.region import Region
 from likely.schema.values import (
+    LARGEST,
     Name,
     Numbers,
     Value,
@@ -27,6 +29,10 @@ class Feature(ABC):
 
     name: Name
     kind: ClassVar[str]
+    #: What people call it, where the name of the column is none of their words.
+    label: str = field(default="", kw_only=True)
+    #: What its numbers count: "EUR", "months", "%".
+    unit: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", plain_name(self.name))
@@ -34,6 +40,17 @@ class Feature(ABC):
             raise SchemaError(
                 "A feature's name", "be text or a whole number", repr(self.name), "rename the column", feature=self.name
             )
+        for what in ("label", "unit"):
+            words = getattr(self, what)
+            if not isinstance(words, str) or words != words.strip() or not words.isprintable():
+                raise self._error(f"have a line of text as {what}", repr(words), f"leave {what} out")
+        if self.unit and not self.numeric:
+            raise self._error("have numbers to have a unit", repr(self.unit), "write it into the label")
+
+    @property
+    def title(self) -> str:
+        """What people call it: its label, or the name of the column."""
+        return self.label or str(self.name)
 
     @property
     @abstractmethod
@@ -153,6 +170,18 @@ class Feature(ABC):
             number: A double.
         """
         return "unknown" if math.isnan(number) else show_value(self.value(number))
+
+    def show_with_unit(self, number: float, digits: int = DIGITS) -> str:
+        """A double as people read it: no more decimals than the step has (or few digits), thousands apart, with the unit.
+
+        Args:
+            number: A double.
+            digits: Of a number without a step: how many digits are shown at least.
+        """
+        if not self.numeric or not number > -LARGEST or isinstance(self.value(number), str):
+            return self.show(number)
+        text = number_text(number, self.grid, digits)
+        return f"{text} {self.unit}" if self.unit else text
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `feature_from_dict` reads back."""

@@ -63,6 +63,7 @@ def infer_feature(column: pd.Series[Any], name: Name, override: Override | None 
         return override
     settings = _settings(name, override)
     kind = settings.pop("kind", None)
+    words: dict[str, Any] = {key: settings.pop(key) for key in ("label", "unit") if key in settings}  # say nothing of the kind
     if column.isna().all() and not settings:
         raise _error(name, "have a value", "only missing values", "drop the column")
     if kind is None:
@@ -72,7 +73,7 @@ def infer_feature(column: pd.Series[Any], name: Name, override: Override | None 
     elif kind != "mixed" and "codes" in settings:
         raise _error(name, "be mixed to have codes", f"kind {kind!r}", "leave the kind out")
     inferred = _numeric(column, name, kind, settings) if kind in _NUMERIC else _discrete(column, name, kind, settings)
-    return make_feature(kind, {"name": name, "dtype": _dtype(column), **inferred, **settings})
+    return make_feature(kind, {"name": name, "dtype": _dtype(column), **inferred, **settings, **words})
 
 
 def _error(name: Name, rule: str, got: object, hint: str) -> SchemaError:

@@ -8,6 +8,7 @@ from likely._display.markup import el, join, plain_table, table_row
 from likely._display.tables import aligned, shortened
 from likely.schema.constraint import Constraint
 from likely.schema.constraints import Decreasing, Immutable, Increasing
+from likely.schema.feature import Feature
 from likely.schema.values import Name
 
 if TYPE_CHECKING:
@@ -26,9 +27,18 @@ _WORDS: dict[type[Constraint], str] = {
 
 def _rows(schema: Schema) -> list[tuple[str, str, str, str, str]]:
     return [
-        (str(f.name), f.kind, f.describe(), _moves(schema.constraints, f.name), cost.describe())
+        (_name(f), f.kind, _values(f), _moves(schema.constraints, f.name), cost.describe())
         for f, cost in zip(schema.features, schema.costs, strict=True)
     ]
+
+
+def _name(feature: Feature) -> str:
+    """The name of the column, and what people call it."""
+    return f"{feature.name} ({feature.label})" if feature.label else str(feature.name)
+
+
+def _values(feature: Feature) -> str:
+    return f"{feature.describe()} ({feature.unit})" if feature.unit else feature.describe()
 
 
 def _moves(constraints: tuple[Constraint, ...], name: Name) -> str:
