@@ -41,19 +41,21 @@ def agree(problem: Problem, limits: Limits, result: Result) -> None:
     """
     if alike(search.solve(problem, limits), result):
         return
-    less, more = (_solved(problem, by, limits) for by in (-EDGE, EDGE))
+    less, more = (solved(problem, by, limits) for by in (-EDGE, EDGE))
     late = result.status in ("feasible", "unknown") and result.statistics.seconds > 0.9 * limits.seconds
     assert late or not alike(less, more), (less, result)
-    assert _best(result) >= _best(less) - SAME * (1 + abs(_best(less))) or less.status == "infeasible"
+    assert best_of(result) >= best_of(less) - SAME * (1 + abs(best_of(less))) or less.status == "infeasible"
     if limits.solutions == 1:
-        assert result.bounds.lower <= _best(more) + SAME * (1 + abs(_best(more)))
+        assert result.bounds.lower <= best_of(more) + SAME * (1 + abs(best_of(more)))
 
 
-def _best(result: Result) -> float:
+def best_of(result: Result) -> float:
+    """The objective of the best answer; infinite if there is none."""
     return result.solutions[0].objective if result.solutions else math.inf
 
 
-def _solved(problem: Problem, by: float, limits: Limits) -> Result:
+def solved(problem: Problem, by: float, limits: Limits) -> Result:
+    """What the exact engine says if goal, threshold and sums are asked for by a little more."""
     try:
         return search.solve(moved(problem, by), limits)
     except ContradictionError:

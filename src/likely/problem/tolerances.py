@@ -1,7 +1,7 @@
 """Every tolerance of the Python side, with its reason.
 
 Those that a room below owns are named here, too, so that one page has them all; a solver's own are in `likely.mio.tolerances`,
-the core's in `src/core/search/tolerances.hpp`. Nothing else in the package compares floats within a bare number.
+the core's in `src/core/tolerances.hpp`, and those of pictures where they are drawn.
 """
 
 from __future__ import annotations
