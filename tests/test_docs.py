@@ -120,12 +120,21 @@ def documented_callables(room: str) -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_argument_is_explained(room: str) -> None:
-    silent = [
-        name
-        for name, function in documented_callables(room)
-        if set(inspect.signature(function).parameters) - {"self", "cls"} and "Args:" not in (function.__doc__ or "")
-    ]
-    assert silent == []
+    silent = {name: left for name, function in documented_callables(room) if (left := unexplained(function))}
+    assert silent == {}
+
+
+@pytest.mark.parametrize("made", [likely.Explainer, likely.Question])
+def test_what_a_constructor_takes_is_explained(made: type) -> None:
+    assert unexplained(made) == set()
+
+
+def unexplained(function: Any) -> set[str]:
+    """The arguments that the docstring does not name; those that a function passes on are those of another."""
+    text = (inspect.getdoc(function) or "").partition("Args:\n")[2].partition("\n\n")[0]
+    passed_on = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    arguments = {key for key, value in inspect.signature(function).parameters.items() if value.kind not in passed_on}
+    return arguments - {"self", "cls"} - set(re.findall(r"^    (\w+): \S", text, re.MULTILINE))
 
 
 def test_every_name_of_the_package_is_one_of_a_room() -> None:

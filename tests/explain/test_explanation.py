@@ -76,7 +76,10 @@ def test_variants_come_back(variant: Any) -> None:
         (lambda: likely.Quantile(1.5), "A quantile must be a share between 0 and 1; got 1.5"),
         (lambda: likely.Quantile(True), "A quantile must be a share between 0 and 1; got True"),
         (lambda: likely.Quantile(0.5, of="some"), "The rows to compare with must be of='class' or of='all'; got 'some'"),
-        (lambda: likely.Quantile(0.5, given="age"), "What likelihood is given must be 'class' or 'immutable'; got 'age'"),
+        (
+            lambda: likely.Quantile(0.5, given="age"),
+            "given, what likelihoods are conditional on, must be 'class' or 'immutable'; got 'age'",
+        ),
         (lambda: likely.Threshold(math.nan), "A threshold must be a log-likelihood; got nan"),
         (lambda: likely.Weight(-1), "The weight of likelihood must be a number of at least 0; got -1"),
         (

@@ -64,8 +64,8 @@ def test_what_is_no_front(front: Front) -> None:
     for wrong, message in [
         ([], r"A front's data must have version 1; got list. Hint: use front.to_json\(\)"),
         ({**data, "version": 2}, "A front's data must have version 1; got 2"),
-        ({"version": 1, "by": "changes"}, "A front's data must have by, a list of points, and beyond; got version, by"),
-        ({**data, "points": 3}, "A front's data must have by, a list of points, and beyond; got version, by, points, beyond"),
+        ({"version": 1, "by": "changes"}, "A front's data must have by, points \\(a list\\) and beyond; got version, by"),
+        ({**data, "points": 3}, "A front's data must have by, points \\(a list\\) and beyond; got version, by, points, beyond"),
         ({**data, "by": "age"}, "A front must be by 'likelihood' or 'changes'; got 'age'. Hint: correct the file"),
         ({**data, "points": [point]}, "The points of a front must have an answer each; got one without. Hint: correct the file"),
         ({**data, "beyond": {}}, "An explanation's data must have version 2 or less; got None"),

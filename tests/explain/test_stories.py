@@ -250,7 +250,7 @@ def test_an_unknown_value_of_a_row() -> None:
     assert model_of().predict(answer.to_frame())[0] == "yes"
     assert likely.verify(answer, model_of(), circuit_of())
     assert likely.Explanation.from_json(answer.to_json()) == answer
-    with pytest.raises(ProblemError, match=r"A row to be as likely as must be complete; got an unknown value"):
+    with pytest.raises(ProblemError, match=r"A row for AtLeastFactual must be complete; got an unknown value"):
         explainer_of().explain(row, target="yes", plausibility=likely.AtLeastFactual())
 
 
@@ -416,7 +416,8 @@ def test_circuits_that_do_not_fit() -> None:
     with pytest.raises(CircuitError, match=r"The classes of a circuit must be those of the model; got .* without 'no'"):
         likely.Explainer(model_of(), schema_of(), renamed).fit(X, y)
     features = tuple(
-        replace(own, values=("own", "rent", "for free")) if own.name == "housing" else own for own in circuit_of().features
+        replace(feature, values=("own", "rent", "for free")) if feature.name == "housing" else feature
+        for feature in circuit_of().features
     )
     with pytest.raises(CircuitError, match=r"Feature 'housing' of a circuit must be categorical with the schema's values"):
         likely.Explainer(model_of(), schema_of(), replace(circuit_of(), features=features)).fit(X, y)

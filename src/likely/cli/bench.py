@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
         "explainer", metavar="EXPLAINER", nargs="?", help="the folder that likely fit wrote; German Credit, if left out"
     )
     parser.add_argument("--data", metavar="FILE.csv", help="the rows to explain, if not those that the explainer was fitted on")
-    add_model(parser, when="; those that are no pickles are found again")
+    add_model(parser, when="; may be left out if it is no pickle and still where it was")
     parser.add_argument("--rows", metavar="N", type=int, default=50, help="explain so many, spread over the file (50)")
     parser.add_argument("--seconds", metavar="S", type=float, default=10.0, help="per row, at most (10)")
     parser.add_argument(

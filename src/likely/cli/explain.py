@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--data", metavar="FILE.csv", help="where the row is, if not in the data that the explainer was fitted on"
     )
-    add_model(parser, when="; those that are no pickles are found again")
+    add_model(parser, when="; may be left out if it is no pickle and still where it was")
     question.add(parser)
     parser.add_argument("-o", "--output", metavar="FILE.json", help="keep the explanation: likely verify checks it again")
     parser.add_argument("--report", metavar="FILE.html", help="write a page for people")

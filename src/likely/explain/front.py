@@ -85,7 +85,7 @@ class Front:
             raise ExplainerError("A front's data", f"have version {VERSION}", got, "use front.to_json()")
         if set(data) != {"version", "by", "points", "beyond"} or not isinstance(data["points"], list):
             got = ", ".join(map(str, data))
-            raise ExplainerError("A front's data", "have by, a list of points, and beyond", got, "use front.to_json()")
+            raise ExplainerError("A front's data", "have by, points (a list) and beyond", got, "use front.to_json()")
         if data["by"] not in get_args(By):
             rule = f"be by {' or '.join(map(repr, get_args(By)))}"
             raise ExplainerError("A front", rule, repr(data["by"]), "correct the file")

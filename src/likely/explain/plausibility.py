@@ -43,7 +43,9 @@ class Variant:
         given = (words,) if isinstance(words, str) else tuple(words)
         unknown = [word for word in given if word not in GIVEN]
         if unknown:
-            raise ProblemError("What likelihood is given", "be 'class' or 'immutable'", repr(unknown[0]), "leave it out")
+            raise ProblemError(
+                "given, what likelihoods are conditional on,", "be 'class' or 'immutable'", repr(unknown[0]), "leave it out"
+            )
         object.__setattr__(self, "given", tuple(word for word in GIVEN if word in given))
 
     def to_dict(self) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def _threshold(fitted: Fitted, query: Query, label: Value) -> float:
     number = fitted.form.classes.index(label) if variant.of == "class" else None
     if isinstance(variant, AtLeastFactual):
         if query.label is None:
-            raise ProblemError("A row to be as likely as", "be complete", "an unknown value", "fill it in, or use Quantile(0.5)")
+            raise ProblemError("A row for AtLeastFactual", "be complete", "an unknown value", "fill it in, or use Quantile(0.5)")
         factual = log_likelihood_of(fitted.circuit, query, query.factual, query.label)
         return min(factual, fitted.training.quantile(variant.most, variant.given, number))
     return fitted.training.quantile(variant.q, variant.given, number)
