@@ -25,7 +25,9 @@ def programme(rng: np.random.Generator, count: int) -> tuple[Problem, np.ndarray
     coefficients = weights + rng.normal(size=count) * rng.choice([0.1, 1.0])
     factual = rng.uniform(-8, 8, count)
     least = float(weights @ factual) + rng.uniform(0.5, 4.0)
-    upper = float(coefficients @ factual) + rng.uniform(-2.0, 2.0)
+    # Lower, and the rule could exclude every row: a schema with such a rule is refused.
+    lowest = 0.9 * ENDS[0] * float(np.abs(coefficients).sum())
+    upper = max(float(coefficients @ factual) + rng.uniform(-2.0, 2.0), lowest)
     names = [f"x{j}" for j in range(count)]
     costs = tuple(MoveCost(*rng.uniform(0.1, 2.0, 2)) for _ in names)
     rule = likely.LinearConstraint(dict(zip(names, coefficients.tolist(), strict=True)), upper)
