@@ -1,4 +1,4 @@
-"""Case files (the paper's queries with known answers) as problems: shared by the benchmarks.
+"""Case files (the paper's queries with known answers) as problems: shared by the benchmarks and the tests.
 
 A case file is gzipped JSON: features with costs and rules, a trained network, a learned circuit, factuals, and per factual
 one query per variant, with what the authors' runs returned and the best answer known.
@@ -59,8 +59,8 @@ def read(path: Path) -> Case:
     """One case file."""
     with gzip.open(path) as file:
         data = json.load(file)
-    schema = _schema(data)
-    return Case(path.name.removesuffix(".json.gz"), schema, _network(data, schema), from_case(data, schema), _queries(data))
+    schema = schema_of(data)
+    return Case(path.name.removesuffix(".json.gz"), schema, network_of(data, schema), from_case(data, schema), _queries(data))
 
 
 def problem(case: Case, query: Query) -> Problem:
@@ -79,7 +79,7 @@ def problem(case: Case, query: Query) -> Problem:
 # -- what a file says, as ours ----------------------------------------------------------------------------------------
 
 
-def _schema(data: Mapping[str, Any]) -> likely.Schema:
+def schema_of(data: Mapping[str, Any]) -> likely.Schema:
     features = data["features"]
     return likely.Schema(tuple(map(_feature, features)), tuple(_rules(data)), tuple(map(_cost, features)))
 
@@ -109,7 +109,7 @@ def _rules(data: Mapping[str, Any]) -> list[Constraint]:
     return rules
 
 
-def _network(data: Mapping[str, Any], schema: likely.Schema) -> Form:
+def network_of(data: Mapping[str, Any], schema: likely.Schema) -> Form:
     inputs = [
         Indicator(item["feature"], item["equals"]) if "equals" in item else Scaled(item["feature"], item["shift"], item["scale"])
         for item in data["network"]["inputs"]
@@ -133,12 +133,12 @@ def _queries(data: Mapping[str, Any]) -> dict[str, tuple[Query, ...]]:
 def _query(data: Mapping[str, Any], factual: list[Any], item: Mapping[str, Any]) -> Query:
     known, paper = item.get("best_known") or {}, item.get("paper") or {}
     return Query(
-        _row(data, factual), item["threshold"], item["alpha"] or 0.0, known.get("objective"), known.get("proof"),
-        tuple(_row(data, row) for row in paper.get("rows") or ()), paper.get("seconds"),
+        row_of(data, factual), item["threshold"], item["alpha"] or 0.0, known.get("objective"), known.get("proof"),
+        tuple(row_of(data, row) for row in paper.get("rows") or ()), paper.get("seconds"),
     )  # fmt: skip
 
 
-def _row(data: Mapping[str, Any], values: list[Any]) -> dict[str, Any]:
+def row_of(data: Mapping[str, Any], values: list[Any]) -> dict[str, Any]:
     """A row of the file in the user's values.
 
     Files of Bayesian networks give a discrete value by its number; a solver's whole number may be off by its tolerance.
