@@ -15,15 +15,17 @@ from likely.cli.folder import add_model, load_encoder, load_model, open_explaine
 from likely.cli.store import read_entries
 from likely.errors import ExplainerError
 from likely.explain import Explanation, Verification, verify_all
+from likely.schema import Schema
 
 
 def add(commands: Any) -> None:
     """The command and its options."""
     parser = commands.add_parser("verify", help="check every claim of an explanation again, without the engine")
     parser.add_argument("explanation", metavar="EXPLANATION", help="what explain -o wrote (.json), or batch -o (.jsonl)")
-    parser.add_argument("--explainer", metavar="FOLDER", help="the explainer, which has the circuit")
+    parser.add_argument("--explainer", metavar="FOLDER", help="the explainer: with it everything is checked that can be")
     add_model(parser)
     parser.add_argument("--circuit", metavar="FILE.json", help="the circuit, without an explainer")
+    parser.add_argument("--schema", metavar="FILE", help="the schema, without an explainer")
     parser.add_argument("--classes", metavar="CLASS,...", help="names of the model's outputs, in order, if it does not know them")
     parser.add_argument("--json", action="store_true", help="print for machines")
     parser.set_defaults(run=run)
@@ -32,9 +34,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check, print, and fail if a claim does."""
     explanations = _explanations(options.explanation)
-    model, circuit, classes = _evidence(options, explanations)
-    encoder = load_encoder(options.encoder)
-    verified = verify_all(explanations, model, circuit, encoder=encoder, classes=classes)
+    verified = verify_all(explanations, **_material(options, explanations))
     if options.json:
         whole = {"ok": all(verified), "explanations": [verification.to_dict() for verification in verified]}
         print(json.dumps(whole if len(verified) != 1 else verified[0].to_dict(), ensure_ascii=False))
@@ -49,15 +49,19 @@ def _explanations(path: str) -> list[Explanation]:
     return [entry.explanation for entry in read_entries(path) if entry.explanation is not None]
 
 
-def _evidence(options: argparse.Namespace, explanations: Sequence[Explanation]) -> tuple[Any, Circuit | None, Any]:
-    """The model, the circuit and the names of the classes."""
+def _material(options: argparse.Namespace, explanations: Sequence[Explanation]) -> dict[str, Any]:
+    """What the explanations are checked against: the explainer, or the parts of it that the user named."""
     if options.explainer:
-        explainer = open_explainer(options)
-        return explainer.model, explainer.circuit_, explainer.classes_
+        return {"explainer": open_explainer(options)}
     if options.model is None:
         raise ExplainerError("An explanation", "be checked with its model", "none", "give --explainer or --model")
-    circuit = Circuit.from_json(read_file(options.circuit, "A circuit file")) if options.circuit else None
-    return load_model(options.model), circuit, _classes(options, explanations)
+    return {
+        "model": load_model(options.model),
+        "encoder": load_encoder(options.encoder),
+        "circuit": Circuit.from_json(read_file(options.circuit, "A circuit file")) if options.circuit else None,
+        "schema": Schema.load(options.schema) if options.schema else None,
+        "classes": _classes(options, explanations),
+    }
 
 
 def _classes(options: argparse.Namespace, explanations: Sequence[Explanation]) -> list[Any] | None:

@@ -89,9 +89,13 @@ class Counterfactual:
         """Plain data; with its query, `from_dict` reads it back without loss. Changes and sentence are for readers."""
         data = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("query", "numbers")}
         written = {**data, **plain_numbers({name: data[name] for name in _NUMBERS})}
+        return {"values": list(self.values), **written, **self.for_readers()}
+
+    def for_readers(self) -> dict[str, Any]:
+        """What `to_dict` writes for readers: it follows from the rest."""
         cells = zip(self.query.schema.names, self.query.values, self.values, strict=True)
         changes = {str(name): [before, after] for name, before, after in cells if name in self.changes}
-        return {"values": list(self.values), **written, "changes": changes, "sentence": self.sentence}
+        return {"changes": changes, "sentence": self.sentence}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], query: Query) -> Counterfactual:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 
-from likely.errors import ExplainerError
+from likely.errors import ExplainerError, LikelyError
 from likely.explain import html, text
 from likely.explain.counterfactual import Counterfactual
-from likely.explain.plain import plain_numbers, with_infinities
+from likely.explain.plain import digest, plain_numbers, with_infinities
 from likely.explain.query import Query, ReadSchema
 from likely.explain.upgrade import upgraded
 from likely.problem import Bounds
 from likely.schema import Schema
 from likely.schema.values import Value
 
-VERSION = 2
+VERSION = 3
+#: Explanations of this version and later ones have a digest.
+FIRST_WITH_DIGEST = 3
 
 #: As an engine's `Status`; and disputed: the model's own predict rejects the rows that its form accepts.
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown", "disputed"]
@@ -36,6 +38,19 @@ class Evidence:
     circuit: str
     #: name of a package -> its version
     versions: Mapping[str, str]
+    #: A hash of the schema, as it was before the question added its rules; empty in explanations of version 2 and before.
+    schema: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What reading a file showed of it, and the explanation itself no longer shows."""
+
+    #: Whether everything in it is as it was when it was written; None if it was written without a digest (version 2 and before).
+    as_written: bool | None
+    #: Whether the changes and the sentences that stand there for readers are those of the answers.
+    changes_follow: bool
+    sentences_follow: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +76,8 @@ class Explanation:
     interrupted: bool = False
     nodes: int = field(default=0, compare=False)
     seconds: float = field(default=0.0, compare=False)
+    #: Of an explanation from a file.
+    reading: Reading | None = field(default=None, compare=False)
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -109,7 +126,14 @@ class Explanation:
     # -- files ----------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data that `from_dict` reads back without loss; with each answer's changes and sentence for readers."""
+        """Plain data that `from_dict` reads back without loss; with each answer's changes and sentence for readers.
+
+        `digest` is the SHA-256 of all the rest: `likely.verify` tells whether something was changed since.
+        """
+        content = self._content()
+        return {**content, "digest": digest(content)}
+
+    def _content(self) -> dict[str, Any]:
         return {
             "version": VERSION,
             "query": self.query.to_dict(),
@@ -133,12 +157,17 @@ class Explanation:
             read_schema: How to read the schema, if not alone.
         """
         try:
-            data = upgraded(data, VERSION) if isinstance(data, Mapping) else {"version": type(data).__name__}
+            data = data if isinstance(data, Mapping) else {"version": type(data).__name__}
+            as_written = _as_written(data)
+            data = upgraded(data, VERSION)
             if data.get("version") != VERSION:
                 got = data.get("version")
                 raise ExplainerError("An explanation's data", f"have version {VERSION} or less", got, "use explanation.to_json()")
             made = cls(**_parts(data, read_schema))
-        except (KeyError, TypeError, AttributeError) as error:
+            made = replace(made, reading=_reading(made, data["counterfactuals"], as_written))
+        except LikelyError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             got = f"{type(error).__name__}: {error}"
             raise ExplainerError(
                 "An explanation's data", "have all its parts and no others", got, "use explanation.to_json()"
@@ -167,10 +196,25 @@ class Explanation:
 
 def _parts(data: Mapping[str, Any], read_schema: ReadSchema) -> dict[str, Any]:
     """The arguments of an explanation, from its plain data."""
-    parts = {key: value for key, value in data.items() if key != "version"}
+    parts = {key: value for key, value in data.items() if key not in ("version", "digest")}
     parts["query"] = query = Query.from_dict(parts["query"], read_schema)
     parts["bounds"] = Bounds(**with_infinities(parts["bounds"]))
     parts["counterfactuals"] = tuple(Counterfactual.from_dict(answer, query) for answer in parts["counterfactuals"])
     parts["thresholds"] = tuple((label, float(lower)) for label, lower in parts["thresholds"])
     parts["evidence"] = Evidence(**parts["evidence"])
     return parts
+
+
+def _reading(explanation: Explanation, written: Sequence[Mapping[str, Any]], as_written: bool | None) -> Reading:
+    """What the plain data of the answers say for readers, held against the answers."""
+    pairs = [(answer.for_readers(), text) for answer, text in zip(explanation.counterfactuals, written, strict=True)]
+    follow = [all(true[part] == text[part] for true, text in pairs) for part in ("changes", "sentence")]
+    return Reading(as_written, *follow)
+
+
+def _as_written(data: Mapping[str, Any]) -> bool | None:
+    """Whether the digest of plain data is that of all the rest; None for a version that had none."""
+    version = data.get("version")
+    if isinstance(version, int) and version < FIRST_WITH_DIGEST:
+        return False if "digest" in data else None
+    return data.get("digest") == digest({key: value for key, value in data.items() if key != "digest"})

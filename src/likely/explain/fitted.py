@@ -39,7 +39,8 @@ class Fitted:
         """With what explanations are made."""
         packages = {name: version(name) for name in ("likely", "numpy", "pandas")}
         versions = {**packages, "python": platform.python_version()}
-        return Evidence(self.user_model.fingerprint, fingerprint(self.circuit.to_dict()), versions)
+        circuit, schema = fingerprint(self.circuit.to_dict()), fingerprint(self.schema.to_dict())
+        return Evidence(self.user_model.fingerprint, circuit, versions, schema)
 
 
 def log_likelihood_of(circuit: Circuit, query: Query, row: Numbers, label: Value) -> float:

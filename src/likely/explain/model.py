@@ -91,6 +91,10 @@ def user_model(model: Any, schema: Schema, *, encoder: Any = None, classes: Sequ
 
 
 def fingerprint(data: Any) -> str:
-    """A hash of plain data."""
+    """A short hash of plain data, as explanations and saved explainers have it since version 1.
+
+    Args:
+        data: What JSON can hold.
+    """
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

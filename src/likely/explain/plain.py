@@ -1,7 +1,9 @@
-"""Numbers and rows as plain data: what JSON does not have, by name; what two rows share."""
+"""Numbers and rows as plain data: what JSON does not have, by name; what two rows share; what tells data apart."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -36,3 +38,13 @@ def values_of(schema: Schema, row: Numbers) -> tuple[Value, ...]:
 def same_values(one: Numbers, other: Numbers) -> NDArray[np.bool_]:
     """Where two rows have the same value; an unknown is an unknown."""
     return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))
+
+
+def digest(data: Any) -> str:
+    """The SHA-256 of plain data, as JSON in one canonical form: the same however they were written.
+
+    Args:
+        data: What JSON can hold.
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -48,5 +48,10 @@ def _from_version_1(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**explanation, "version": 2, "query": query, "bounds": bounds}
 
 
+def _from_version_2(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 2 had no hash of the schema, and no digest."""
+    return {**data, "version": 3, "evidence": {**data["evidence"], "schema": ""}}
+
+
 #: version -> how its data become those of the next version
-_STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {1: _from_version_1}
+_STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {1: _from_version_1, 2: _from_version_2}

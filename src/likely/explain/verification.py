@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from likely.circuit import Circuit
-from likely.errors import LikelyError
-from likely.explain.counterfactual import Counterfactual
+from likely.errors import ExplainerError
+from likely.explain.check import Check
+from likely.explain.claims import Material, base_schema, claims_of
+from likely.explain.explainer import Explainer
 from likely.explain.explanation import Explanation
-from likely.explain.fitted import log_likelihood_of
-from likely.explain.model import UserModel, fingerprint, user_model
-from likely.explain.solving import allowed_gap
-from likely.problem.tolerances import PROBABILITY_ROUNDING, close, rounding
-from likely.schema.values import Value, show_value
+from likely.explain.model import fingerprint, user_model
+from likely.schema import Schema
 
-
-@dataclass(frozen=True)
-class Check:
-    """One claim: whether it holds, and what is true instead; `holds` is None if it could not be checked."""
-
-    claim: str
-    holds: bool | None
-    detail: str = ""
-    #: The number of the answer it is about, from 0; None for the explanation as a whole.
-    answer: int | None = None
-
-    def __str__(self) -> str:
-        mark = {True: "holds", False: "FAILS", None: "not checked"}[self.holds]
-        of = "" if self.answer is None else f"answer {self.answer + 1}: "
-        return f"{mark}: {of}{self.claim}" + (f" ({self.detail})" if self.detail else "")
+__all__ = ["Check", "Verification", "verify", "verify_all"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +34,11 @@ class Verification:
     def failed(self) -> tuple[Check, ...]:
         """The claims that do not hold."""
         return tuple(check for check in self.checks if check.holds is False)
+
+    @property
+    def not_checked(self) -> tuple[Check, ...]:
+        """The claims that could not be checked; each `detail` says what to give."""
+        return tuple(check for check in self.checks if check.holds is None)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -71,32 +60,44 @@ def _order(check: Check) -> int:
 
 def verify(
     explanation: Explanation,
-    model: Any,
+    model: Any = None,
     circuit: Circuit | None = None,
     *,
+    schema: Schema | None = None,
+    data: tuple[Any, Any] | None = None,
+    explainer: Explainer | str | Path | None = None,
     encoder: Any = None,
     classes: Sequence[Any] | None = None,
 ) -> Verification:
-    """Every claim of an explanation, checked with the model's own predict, the schema's rules and costs, and the circuit.
+    """Every claim of an explanation, computed again: by the model's own predict, the schema, the circuit and the training rows.
 
-    What cannot be checked this way is listed as not checked: that nothing better exists is the engine's proof, and
-    likelihoods need the circuit.
+    With an explainer (`verify(explanation, explainer)`) everything is checked that can be without the engine. What cannot is
+    listed as not checked, with what to give: that nothing better exists is the engine's proof.
 
     Args:
         explanation: What to check.
-        model: The model that was explained, or the path of its file.
+        model: The model that was explained, the path of its file, or a fitted `Explainer`.
         circuit: The circuit that was used; left out, likelihoods are not checked.
+        schema: The schema that was used; left out, the one in the explanation is believed.
+        data: The table and the classes that the explainer was fitted with, `(X, y)`; needs the circuit. Left out, percentiles and
+            what was asked for as a share of the training rows are not checked.
+        explainer: A fitted explainer, or the folder of a saved one (with its model): has the schema, the circuit and how likely
+            the training rows are.
         encoder: The explainer's encoder, if it had one.
         classes: The explainer's names of classes, if it had some.
     """
-    return verify_all([explanation], model, circuit, encoder=encoder, classes=classes)[0]
+    given: dict[str, Any] = {"schema": schema, "data": data, "explainer": explainer, "encoder": encoder, "classes": classes}
+    return verify_all([explanation], model, circuit, **given)[0]
 
 
 def verify_all(
     explanations: Iterable[Explanation],
-    model: Any,
+    model: Any = None,
     circuit: Circuit | None = None,
     *,
+    schema: Schema | None = None,
+    data: tuple[Any, Any] | None = None,
+    explainer: Explainer | str | Path | None = None,
     encoder: Any = None,
     classes: Sequence[Any] | None = None,
 ) -> list[Verification]:
@@ -104,112 +105,60 @@ def verify_all(
 
     Args:
         explanations: What to check.
-        model: The model that was explained, or the path of its file.
+        model: The model that was explained, the path of its file, or a fitted `Explainer`.
         circuit: The circuit that was used; left out, likelihoods are not checked.
+        schema: The schema that was used; left out, those in the explanations are believed.
+        data: The table and the classes that the explainer was fitted with, `(X, y)`.
+        explainer: A fitted explainer, or the folder of a saved one.
         encoder: The explainer's encoder, if it had one.
         classes: The explainer's names of classes, if it had some.
     """
+    if isinstance(model, Explainer):
+        model, explainer = None, model
+    if isinstance(explainer, (str, Path)):
+        explainer = Explainer.load(explainer, model, encoder=encoder)
+    if explainer is None and model is None:
+        raise ExplainerError("An explanation", "be checked with its model", "none", "write verify(explanation, model)")
+    if data is not None and circuit is None and explainer is None:
+        raise ExplainerError("Training rows", "come with the circuit that was used", "none", "give circuit=, or explainer=")
+    materials = _Materials(model, circuit, schema, data, encoder, classes)
+    material = None if explainer is None else _material_of(explainer)
     mark = None if circuit is None else fingerprint(circuit.to_dict())
-    read: list[UserModel] = []
-    verifications = []
-    for explanation in explanations:
-        schema = explanation.query.schema
-        asked = next((known for known in read if known.schema == schema), None)
-        if asked is None:
-            asked = user_model(model, schema, encoder=encoder, classes=classes)
-            read.append(asked)
-        verifications.append(_verified(explanation, asked, circuit, mark))
-    return verifications
+    if explainer is not None:
+        mark = fingerprint(explainer.circuit_.to_dict())
+    return [
+        Verification(tuple(claims_of(explanation, material or materials.of(explanation), mark))) for explanation in explanations
+    ]
 
 
-def _verified(explanation: Explanation, model: UserModel, circuit: Circuit | None, mark: str | None) -> Verification:
-    """Every claim checked; `mark` is the circuit's fingerprint."""
-    checks = [*_whole(explanation, model, mark)]
-    answers = explanation.counterfactuals
-    rows = np.array([answer.numbers for answer in answers]).reshape(len(answers), len(explanation.query.schema))
-    labels, shares = model.labels(rows), model.probabilities(rows) if len(rows) else None
-    for i, answer in enumerate(answers):
-        share = None if shares is None else float(shares[i, model.form.classes.index(answer.label)])
-        made = [*_row(answer), *_class(answer, labels[i], share), *_likelihood(explanation, answer, circuit)]
-        checks += [Check(check.claim, check.holds, check.detail, i) for check in made]
-    return Verification(tuple(checks))
+def _material_of(explainer: Explainer) -> Material:
+    fitted = explainer._known
+    return Material(fitted.user_model, fitted.circuit, fitted.schema, fitted.training, schema_given=True)
 
 
-# -- the explanation as a whole ----------------------------------------------------------------------------------------
+class _Materials:
+    """What explanations are checked against, made once for all that have the same schema."""
 
+    def __init__(
+        self, model: Any, circuit: Circuit | None, schema: Schema | None, data: tuple[Any, Any] | None, encoder: Any, classes: Any
+    ) -> None:
+        self._model, self._circuit, self._schema, self._data = model, circuit, schema, data
+        self._reading = {"encoder": encoder, "classes": classes}
+        self._known: list[tuple[Schema, Material]] = []
 
-def _whole(explanation: Explanation, model: UserModel, mark: str | None) -> Iterator[Check]:
-    query, evidence = explanation.query, explanation.evidence
-    yield Check("the model is the one that was explained", model.fingerprint == evidence.model)
-    if mark is not None:
-        yield Check("the circuit is the one that was used", mark == evidence.circuit)
-    if query.label is not None:
-        label = model.labels(query.factual[None])[0]
-        yield Check(
-            f"the model decides {show_value(query.label)} for the row", label == query.label, f"it says {show_value(label)}"
-        )
-    if explanation.counterfactuals:
-        yield from _bounds(explanation)
-        rows = {answer.values for answer in explanation.counterfactuals}
-        yield Check("the answers differ", len(rows) == len(explanation.counterfactuals))
-    proof = {"optimal": "nothing better exists", "infeasible": "no answer exists"}.get(explanation.status)
-    if proof:
-        yield Check(proof, None, "that is the engine's proof")
+    def of(self, explanation: Explanation) -> Material:
+        """What an explanation is checked against."""
+        schema = self._schema or base_schema(explanation.query)
+        for known, material in self._known:
+            if known == schema:
+                return material
+        self._known.append((schema, self._made(schema)))
+        return self._known[-1][1]
 
-
-def _bounds(explanation: Explanation) -> Iterator[Check]:
-    objectives = [answer.objective for answer in explanation.counterfactuals]
-    bounds, limits = explanation.bounds, explanation.query.limits
-    yield Check("the best answer comes first", objectives == sorted(objectives))
-    yield Check("the upper bound is the last answer's objective", close(objectives[-1], bounds.upper))
-    if explanation.status == "optimal":
-        near = bounds.gap <= allowed_gap(limits, bounds.upper)
-        yield Check("the bounds are as close as was asked for", near, f"gap {bounds.gap:.3g}")
-
-
-# -- one answer --------------------------------------------------------------------------------------------------------
-
-
-def _row(answer: Counterfactual) -> Iterator[Check]:
-    """By the schema, from the values as the user has them."""
-    query = answer.query
-    try:
-        row = query.schema.encode_row(list(answer.values), complete=True)
-    except LikelyError as error:
-        yield Check("the values are those of the features", False, str(error))
-        return
-    pairs = zip(query.schema.features, row, query.factual, strict=True)
-    stray = [str(f.name) for f, number, before in pairs if number != before and not f.fits(np.array([number]))[0]]
-    yield Check("the values are those of the features", not stray, ", ".join(stray))
-    broken = query.schema.violations(list(query.values), list(answer.values))
-    yield Check("every rule is kept", not broken, "; ".join(map(str, broken)))
-    cost = query.schema.cost(list(query.values), list(answer.values))
-    yield Check("the cost is the schema's", close(cost, answer.cost), f"{cost:.6g}")
-    objective = answer.cost - (query.total_weight * (answer.log_likelihood or 0.0) if query.total_weight else 0.0)
-    yield Check("the objective is cost - weight * log-likelihood", close(objective, answer.objective))
-
-
-def _class(answer: Counterfactual, label: Value, share: float | None) -> Iterator[Check]:
-    """By the model itself: what it says of the row, and its probability of the answer's class."""
-    query = answer.query
-    yield Check(f"the model decides {show_value(answer.label)}", label == answer.label, f"it says {show_value(label)}")
-    reached = answer.label != query.label if query.target is None else answer.label == query.target
-    yield Check("that is what was asked for", reached)
-    if answer.probability_after is not None:
-        holds = None if share is None else abs(share - answer.probability_after) <= PROBABILITY_ROUNDING
-        yield Check("its probability is the model's", holds, "the model gives none" if share is None else f"{share:.4g}")
-
-
-def _likelihood(explanation: Explanation, answer: Counterfactual, circuit: Circuit | None) -> Iterator[Check]:
-    """By the circuit."""
-    threshold = dict(explanation.thresholds).get(answer.label)
-    if circuit is None:
-        yield Check("it is as likely as claimed", None, "give the circuit")
-        return
-    log = log_likelihood_of(circuit, answer.query, answer.numbers, answer.label)
-    yield Check(
-        "it is as likely as claimed", answer.log_likelihood is not None and close(log, answer.log_likelihood), f"{log:.6g}"
-    )
-    if threshold is not None:
-        enough = log >= threshold - rounding(threshold)
-        yield Check("it is as likely as was asked for", enough, f"{log:.6g} >= {threshold:.6g}")
+    def _made(self, schema: Schema) -> Material:
+        given = self._schema is not None
+        if self._data is None:
+            return Material(user_model(self._model, schema, **self._reading), self._circuit, schema, None, given)
+        X, y = self._data
+        fitted = Explainer(self._model, schema, self._circuit, **self._reading, progress=False).fit(X, y)
+        return replace(_material_of(fitted), schema_given=given)

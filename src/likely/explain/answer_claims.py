@@ -1,0 +1,138 @@
+"""The claims of one answer, each computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from likely.circuit import Circuit
+from likely.errors import LikelyError
+from likely.explain.check import Check
+from likely.explain.counterfactual import Counterfactual
+from likely.explain.explanation import Explanation
+from likely.explain.fitted import log_likelihood_of
+from likely.explain.model import UserModel
+from likely.explain.training import Training
+from likely.problem import to_class
+from likely.problem.tolerances import MARGIN_ROUNDING, PROBABILITY_ROUNDING, close, rounding
+from likely.schema.values import Numbers, Value, show_value
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """What answers are held against; what is None was not given."""
+
+    model: UserModel
+    circuit: Circuit | None
+    training: Training | None
+
+
+def answer_checks(explanation: Explanation, judge: Judge) -> Iterator[Check]:
+    """Every claim of every answer; the model is asked once for all.
+
+    Args:
+        explanation: Whose answers.
+        judge: The model, and what else was given.
+    """
+    answers, query = explanation.counterfactuals, explanation.query
+    rows = np.array([query.factual, *(answer.numbers for answer in answers)])
+    complete = ~np.isnan(rows).any(axis=1)
+    labels: list[Value] = [None] * len(rows)
+    for j, label in zip(np.flatnonzero(complete), judge.model.labels(rows[complete]), strict=True):
+        labels[j] = label
+    shares = _shares(judge.model, rows, complete)
+    for i, answer in enumerate(answers):
+        made = [*_row(answer)]
+        if complete[i + 1] and answer.label in judge.model.form.classes:
+            made += _class(answer, labels[i + 1], judge.model, explanation.margin)
+            made += _probability("before", answer, answer.probability_before, query.factual, shares[0], judge.model)
+            made += _probability("after", answer, answer.probability_after, answer.numbers, shares[i + 1], judge.model)
+            made += _likelihood(explanation, answer, judge)
+        else:
+            made.append(Check("it is a row with a class of the model's", False))
+        yield from (replace(check, answer=i) for check in made)
+
+
+def _shares(model: UserModel, rows: Numbers, complete: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[Numbers | None]:
+    """The model's own probabilities of each row; None of one that is not complete, and if it gives none."""
+    shares: list[Numbers | None] = [None] * len(rows)
+    probabilities = model.probabilities(rows[complete]) if complete.any() else None
+    if probabilities is not None:
+        for i, of_row in zip(np.flatnonzero(complete), probabilities, strict=True):
+            shares[i] = of_row
+    return shares
+
+
+def _row(answer: Counterfactual) -> Iterator[Check]:
+    """By the schema, from the values as the user has them."""
+    query = answer.query
+    try:
+        row = query.schema.encode_row(list(answer.values), complete=True)
+    except LikelyError as error:
+        yield Check("the values are those of the features", False, str(error))
+        return
+    pairs = zip(query.schema.features, row, query.factual, strict=True)
+    stray = [str(f.name) for f, number, before in pairs if number != before and not f.fits(np.array([number]))[0]]
+    yield Check("the values are those of the features", not stray, ", ".join(stray))
+    broken = query.schema.violations(list(query.values), list(answer.values))
+    yield Check("every rule is kept", not broken, "; ".join(map(str, broken)))
+    cost = query.schema.cost(list(query.values), list(answer.values))
+    yield Check("the cost is the schema's", close(cost, answer.cost), f"{cost:.6g}")
+    objective = answer.cost - (query.total_weight * (answer.log_likelihood or 0.0) if query.total_weight else 0.0)
+    yield Check("the objective is cost - weight * log-likelihood", close(objective, answer.objective), f"{objective:.6g}")
+
+
+def _class(answer: Counterfactual, label: Value, model: UserModel, margin: float) -> Iterator[Check]:
+    """By the model itself: what it says of the row; and by its form, how clearly."""
+    query = answer.query
+    yield Check(f"the model decides {show_value(answer.label)}", label == answer.label, f"it says {show_value(label)}")
+    reached = answer.label != query.label if query.target is None else answer.label == query.target
+    yield Check("that is what was asked for", reached)
+    goal = to_class(model.form, answer.label, margin=margin * (1 - MARGIN_ROUNDING))
+    yield Check(f"its score is on that side by {margin:g}", bool(goal.met(model.form.score(answer.numbers[None]))[0]))
+
+
+def _probability(
+    when: str, answer: Counterfactual, claimed: float | None, row: Numbers, share: Numbers | None, model: UserModel
+) -> Iterator[Check]:
+    """By the model's form, and by the model itself, which may compute in singles."""
+    claim = f"the probability of {show_value(answer.label)} {when} is the model's"
+    if not model.form.link.has_probabilities or np.isnan(row).any():
+        yield Check(claim, claimed is None, "there is none")
+        return
+    index = model.form.classes.index(answer.label)
+    true = float(model.form.probabilities(row[None])[0, index])
+    holds = claimed is not None and close(true, claimed)
+    holds &= share is None or claimed is None or abs(float(share[index]) - claimed) <= PROBABILITY_ROUNDING
+    yield Check(claim, holds, f"{true:.6g}")
+
+
+def _likelihood(explanation: Explanation, answer: Counterfactual, judge: Judge) -> Iterator[Check]:
+    """By the circuit; and beside the training rows."""
+    threshold = dict(explanation.thresholds).get(answer.label)
+    if judge.circuit is None:
+        yield Check("it is as likely as claimed", None, "give the circuit")
+    else:
+        log = log_likelihood_of(judge.circuit, answer.query, answer.numbers, answer.label)
+        same = answer.log_likelihood is not None and close(log, answer.log_likelihood)
+        yield Check("it is as likely as claimed", same, f"{log:.6g}")
+        if threshold is not None:
+            enough = log >= threshold - rounding(threshold)
+            yield Check("it is as likely as was asked for", enough, f"{log:.6g} >= {threshold:.6g}")
+        yield from _percentile(answer, log, judge)
+
+
+def _percentile(answer: Counterfactual, log: float, judge: Judge) -> Iterator[Check]:
+    claim, query = "it is likelier than as many training rows as claimed", answer.query
+    if judge.training is None:
+        yield Check(claim, None, "give the training rows, or the explainer")
+        return
+    number = judge.model.form.classes.index(answer.label) if query.of_class else None
+    slack = 2 * rounding(log)  # a row that is as likely may count or not
+    least, true, most = (judge.training.percentile(log + off, query.density, number) for off in (-slack, 0.0, slack))
+    if least is None or most is None or answer.percentile is None:
+        yield Check(claim, answer.percentile is None and true is None)
+    else:
+        yield Check(claim, least <= answer.percentile <= most, f"{true:.4g} %")
