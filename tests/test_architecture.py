@@ -25,7 +25,7 @@ ARROWS = {
     "show": {"errors", "schema", "_display", "circuit", "explain"},
     "problem": {"errors", "schema", "predictor", "circuit"},
     "search": {"errors", "schema", "predictor", "circuit", "problem", "_core"},
-    "mio": {"errors", "schema", "predictor", "circuit", "problem"},
+    "mio": {"errors", "schema", "predictor", "circuit", "problem", "search"},
     "explain": {"errors", "schema", "_display", "_jobs", "predictor", "circuit", "problem", "search", "mio"},
     "bench": {"errors", "schema", "_display", "predictor", "circuit", "problem", "explain"},
     "cli": {"errors", "schema", "_display", "circuit", "datasets", "problem", "search", "explain", "show", "bench"},

@@ -170,6 +170,7 @@ NAMES = {
         "Plausibility",
         "Problem",
         "Progress",
+        "Proof",
         "Reason",
         "Result",
         "SCORE_MARGIN",

@@ -114,3 +114,11 @@ def test_solvers_that_cannot_be_had() -> None:
         fitted(engine="mio", solver="abacus")
     with pytest.raises(MissingExtraError, match=r"pip install 'likely\[gurobi\]'"):
         fitted(engine="mio", solver="gurobi")
+
+
+def test_what_a_solver_claims_is_not_called_proved(mio: likely.Explainer) -> None:
+    row = rejected().iloc[0]
+    answer = mio.explain(row, plausibility=None)
+    assert "Claimed by highs within its tolerances, not proved: no other answer costs less than " in str(answer)
+    assert "Proved" not in str(answer)
+    assert "Proved" in str(explainer_of().explain(row, plausibility=None))

@@ -33,7 +33,7 @@ from likely import mio
 def test_the_same_optimum(kind: str, formulation: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kinds=[kind], rows=300))
     for asked in map(approximate, variants(problem, data.draw(generators()), 2)):
-        result = mio.solve(asked, LIMITS, formulation=formulation)
+        result = mio.solve(asked, LIMITS, formulation=formulation, test=False)
         agree(asked, LIMITS, result)
         for solution in result.solutions:
             check_solution(asked, solution)
@@ -45,7 +45,7 @@ def test_the_same_optimum(kind: str, formulation: str, data: st.DataObject) -> N
 @given(problem=hard_problems(rows=300), rng=generators())
 def test_the_same_optimum_where_all_depends_on_all(formulation: str, problem: Problem, rng: np.random.Generator) -> None:
     for asked in map(approximate, variants(problem, rng, 2)):
-        agree(asked, LIMITS, mio.solve(asked, LIMITS, formulation=formulation))
+        agree(asked, LIMITS, mio.solve(asked, LIMITS, formulation=formulation, test=False))
 
 
 @pytest.mark.parametrize("kind", ["linear", "network", "forest"])
@@ -54,7 +54,7 @@ def test_the_same_optimum_where_all_depends_on_all(formulation: str, problem: Pr
 def test_the_same_optimum_over_reals(kind: str, data: st.DataObject) -> None:
     schema = data.draw(real_schemas())
     problem = approximate(data.draw(problems_over(schema, kinds=[kind], parametric=False)))
-    agree(problem, LIMITS, mio.solve(problem, LIMITS))
+    agree(problem, LIMITS, mio.solve(problem, LIMITS, test=False))
 
 
 @pytest.mark.parametrize("other_features", [False, True])
@@ -63,7 +63,7 @@ def test_the_same_optimum_over_reals(kind: str, data: st.DataObject) -> None:
 def test_the_same_answers(other_features: bool, problem: Problem, rng: np.random.Generator, solutions: int) -> None:
     limits = replace(LIMITS, solutions=solutions, other_features=other_features)
     for asked in map(approximate, variants(problem, rng, 2)):
-        agree(asked, limits, mio.solve(asked, limits))
+        agree(asked, limits, mio.solve(asked, limits, test=False))
 
 
 @settings(max_examples=10)
@@ -71,7 +71,7 @@ def test_the_same_answers(other_features: bool, problem: Problem, rng: np.random
 def test_none_is_much_costlier_than_the_best(problem: Problem, pool_gap: float) -> None:
     limits = replace(LIMITS, solutions=6, pool_gap=pool_gap)
     asked = approximate(problem)
-    agree(asked, limits, mio.solve(asked, limits))
+    agree(asked, limits, mio.solve(asked, limits, test=False))
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_both_sides_bracket_the_exact_optimum(problem: Problem, rng: np.random.G
     """They meet, unless the limit comes first: then the optimum lies between them."""
     for asked in variants(problem, rng, 2):
         exactly = replace(asked, plausibility=replace(asked.plausibility, approximate=False))
-        result = mio.solve(exactly, replace(LIMITS, seconds=1))
+        result = mio.solve(exactly, replace(LIMITS, seconds=1), test=False)
         less, more = (best_of(solved(exactly, by, LIMITS)) for by in (-EDGE, EDGE))  # on an edge, tolerances decide
         assert result.bounds.lower <= more + rounding(more, SAME)
         assert result.bounds.upper >= less - rounding(less, SAME)

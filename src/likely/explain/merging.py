@@ -9,7 +9,7 @@ from typing import Protocol
 
 from likely.explain.plain import same_values
 from likely.explain.query import Query
-from likely.problem import Bounds, Limits, Result, Solution, Statistics, Status
+from likely.problem import Bounds, Limits, Proof, Result, Solution, Statistics, Status
 from likely.problem.tolerances import TIE
 from likely.schema import Constraint, Forbid
 from likely.schema.conditions import changes
@@ -32,7 +32,7 @@ def merged(results: Sequence[Result], limits: Limits) -> Result:
     lower = min([result.bounds.lower for result in results] + [solution.objective for solution in left_out])
     upper = pool[-1].objective if pool else math.inf
     interrupted = any(result.interrupted for result in results)
-    return Result(_status(results), tuple(pool), Bounds(upper, lower), _total(results), interrupted)
+    return Result(_status(results), tuple(pool), Bounds(upper, lower), _total(results), interrupted, _proof(results))
 
 
 def in_turn(search: Search, query: Query) -> Result:
@@ -67,7 +67,7 @@ def _of_pool(pool: Sequence[Solution], results: Sequence[Result]) -> Result:
     status: Status = "optimal" if pool and (exhausted or last.status == "optimal") else "feasible" if pool else last.status
     upper = pool[-1].objective if pool else math.inf
     lower = last.bounds.lower if not exhausted or not pool else max(upper, last.bounds.lower)
-    return Result(status, tuple(pool), Bounds(upper, lower), _total(results), last.interrupted)
+    return Result(status, tuple(pool), Bounds(upper, lower), _total(results), last.interrupted, _proof(results))
 
 
 def _changed(solution: Solution, query: Query) -> frozenset[Name]:
@@ -82,6 +82,11 @@ def _total(results: Sequence[Result]) -> Statistics:
         tested=sum(result.statistics.tested for result in results),
         seconds=sum(result.statistics.seconds for result in results),
     )
+
+
+def _proof(results: Sequence[Result]) -> Proof:
+    """All are proofs, or some are a solver's claims."""
+    return "exact" if all(result.proof == "exact" for result in results) else "solver"
 
 
 def _status(results: Sequence[Result]) -> Status:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from likely.explain.engines import engine_of
 from likely.explain.plain import values_of
 from likely.explain.plausibility import Variant
 from likely.explain.question import Question
@@ -74,6 +75,11 @@ class Query:
     def total_weight(self) -> float:
         """The weight of likelihood in what is minimised."""
         return self.question.total_weight
+
+    @property
+    def claimed_by(self) -> str | None:
+        """The solver whose claims status and bounds are (`likely.problem.Proof`); None: the exact engine proved them."""
+        return self.solver or engine_of(self.engine).solver
 
     @property
     def limits(self) -> Limits:

@@ -93,6 +93,8 @@ def _says(label: Value) -> tuple[str, str]:
 def claim(explanation: Explanation) -> Lines:
     """What is claimed of the answers, and how strong the claim is."""
     lines = _CLAIMS[explanation.status](explanation)
+    if explanation.query.claimed_by is not None:
+        lines = said_by_a_solver(explanation.query.claimed_by, lines)
     if explanation.margin > explanation.query.question.margin:
         lines += (raised_margin(explanation),)
     return (*lines, "The search was interrupted.") if explanation.interrupted else lines
@@ -170,6 +172,14 @@ def disputed_answers(explanation: Explanation) -> Lines:
         "No answer holds: the model itself rejects the rows that were found.",
         "Its own predict decides them otherwise than the formula that was read from it.",
     )
+
+
+def said_by_a_solver(solver: str, lines: Lines) -> Lines:
+    """The claims of an engine that drives a solver of mixed-integer programmes.
+
+    Exactly: the solver reported it, computing in floating point with tolerances; no one proved it.
+    """
+    return tuple(line.replace("Proved: ", f"Claimed by {solver} within its tolerances, not proved: ") for line in lines)
 
 
 def raised_margin(explanation: Explanation) -> str:

@@ -43,6 +43,11 @@ class Incumbents:
         return time.perf_counter() - self.began
 
     @property
+    def ends(self) -> float:
+        """When its time is over, by `time.perf_counter`."""
+        return self.began + self.limits.seconds
+
+    @property
     def left(self) -> float:
         """How many seconds are left."""
         return self.limits.seconds - self.seconds
@@ -97,6 +102,11 @@ class Incumbents:
         if key not in self.pool or solution.objective < self.pool[key].objective:
             self.pool[key] = solution
 
+    def keep_start(self) -> None:
+        """Keep the answer to start from, if no other is known."""
+        if self.start is not None and not self.pool:
+            self.put((), self.start)
+
     def going(self) -> bool:
         """Say how far it is; whether the caller wants it to go on."""
         best = self.best
@@ -124,4 +134,4 @@ class Incumbents:
         elif self.exhausted:
             status = "infeasible"
         statistics = Statistics(self.nodes, self.solves, 0, self.seconds, trace=tuple(self.trace))
-        return Result(status, tuple(answers), Bounds(upper, lower), statistics, self.interrupted)
+        return Result(status, tuple(answers), Bounds(upper, lower), statistics, self.interrupted, "solver")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -19,6 +22,7 @@ Expression: TypeAlias = Any
 __all__ = [
     "Block",
     "Expression",
+    "OutOfTimeError",
     "Variable",
     "add",
     "binaries",
@@ -36,6 +40,7 @@ __all__ = [
     "size",
     "solver_module",
     "total",
+    "until",
     "value_of",
     "write",
 ]
@@ -49,6 +54,28 @@ def _pyomo() -> Any:
     except ImportError:
         raise MissingExtraError("pyomo", "mio", "write mixed-integer programmes") from None
     return pyomo.environ
+
+
+class OutOfTimeError(Exception):
+    """A model is not ready in time; whoever set the time catches it."""
+
+
+_clock = threading.local()
+
+
+@contextmanager
+def until(moment: float) -> Iterator[None]:
+    """While rows are added, which ends by `OutOfTimeError` at a moment: to build a large model takes seconds.
+
+    Args:
+        moment: By `time.perf_counter`.
+    """
+    before = getattr(_clock, "moment", None)
+    _clock.moment = moment
+    try:
+        yield
+    finally:
+        _clock.moment = before
 
 
 def require_pyomo() -> None:
@@ -119,6 +146,9 @@ def add(block: Block, relation: Any) -> None:
         block: Where rows go.
         relation: An inequality or equation of expressions.
     """
+    moment = getattr(_clock, "moment", None)
+    if moment is not None and time.perf_counter() > moment:
+        raise OutOfTimeError
     if not isinstance(relation, (bool, np.bool_)):
         block.rows.add(relation)
     elif not relation:

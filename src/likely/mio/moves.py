@@ -20,6 +20,7 @@ from likely.mio.modelling import (
     rows,
     total,
 )
+from likely.mio.scaling import difference, unit_of
 from likely.mio.tolerances import PRICE_ROUNDING, SMALLEST
 from likely.problem.domain import Partition, partition, rule_breakpoints
 from likely.problem.tolerances import FEASIBILITY
@@ -142,6 +143,20 @@ def encode_cost(moves: Moves) -> Expression:
     return total(term for feature, cost in parts for term in _cost_terms(feature, cost))
 
 
+def largest_price(moves: Moves) -> float:
+    """What the costliest value of any feature costs.
+
+    Args:
+        moves: Where each feature goes.
+    """
+    largest = 0.0
+    for feature, cost in zip(moves.features, moves.inputs.schema.costs, strict=True):
+        domain = feature.domain
+        ends = cost.price(feature.inputs.feature, feature.factual, np.concatenate([domain.low, domain.high]))
+        largest = max(largest, float(np.concatenate([domain.atom_cost, ends]).max(initial=0.0)))
+    return largest
+
+
 def tie_cost(block: Block, moves: Moves, j: int, cells: Cells) -> None:
     """A feature costs at least what its other cells (of a circuit) cost at least: 1 row, redundant but for relaxations.
 
@@ -163,7 +178,8 @@ def tie_cost(block: Block, moves: Moves, j: int, cells: Cells) -> None:
     least = [float(prices[a:b].min()) * (1 - PRICE_ROUNDING) for a, b in zip(first, after, strict=True)]
     atoms = [float(price) * atom for price, atom in zip(part.domain.atom_cost, part.inputs.atoms, strict=True)]
     tied = [price * cell for price, cell in zip(least, cells.variables, strict=True) if price > SMALLEST]
-    add(block, total(_cost_terms(part, cost)) >= total([*atoms, *tied]))
+    unit = unit_of(float(np.concatenate([part.domain.atom_cost, prices]).max(initial=0.0)))
+    add(block, total(_cost_terms(part, cost)) / unit >= total([*atoms, *tied]) / unit)
 
 
 def _cost_terms(moves: FeatureMoves, cost: Cost) -> list[Expression]:
@@ -187,7 +203,7 @@ def encode_constraints(moves: Moves) -> Block:
 
         clause    sum over its literals of [x_j in region] >= 1
         at most   sum over its literals of [x_j in region] <= count
-        linear    sum_i a_i x_i <= b + M sum_i (1 - n_i),  M = max(0, greatest left side - b)
+        linear    sum_i a_i unit_i u_i <= b - sum_i a_i base_i + M sum_i (1 - n_i),  M the least that makes it void
 
     [x_j in region] is the sum of the feature's d_k and s_c there. Exact: immutable, monotone and allowed values are clauses of
     one literal, "if j increases then e decreases" is one of two, in any directions and of any kinds; sparsity is "at most".
@@ -207,16 +223,22 @@ def encode_constraints(moves: Moves) -> Block:
 
 
 def _add_linear(block: Block, inputs: RowVariables, rule: LinearRow) -> None:
-    """The row is relaxed by what the rule itself allows for rounding; M is the least that makes it void."""
-    parts = [(inputs.features[j], a) for j, a in zip(rule.features, rule.coefficients, strict=True)]
-    greatest = size = 0.0
-    for part, a in parts:
-        assert part.scale is not None
-        ends = part.scale.base, part.scale.base + part.scale.unit * part.scale.length
-        greatest += max(a * end for end in (*ends, *([0.0] if part.atoms else [])))
-        size += max(abs(a * end) for end in ends)
-    upper = rule.upper + FEASIBILITY * max(size, abs(rule.upper))
+    """The rule over the scaled numbers u, without their offsets, divided by its largest coefficient.
+
+    Relaxed by what the rule itself allows for rounding; M is the least that makes it void.
+    """
+    parts, scales = [], []
+    for j, a in zip(rule.features, rule.coefficients, strict=True):
+        scale = inputs.features[j].scale
+        assert scale is not None
+        parts.append((inputs.features[j], a * scale.unit))
+        scales.append((a, scale))
+    unit = unit_of(max(abs(a) for _, a in parts))
+    size = sum(max(abs(a * scale.base), abs(a * (scale.base + scale.unit * scale.length))) for a, scale in scales)
+    spread = sum(abs(a * scale.unit * scale.length) for a, scale in scales)
+    upper = difference(rule.upper, [(a, scale.base) for a, scale in scales]) + FEASIBILITY * max(size, abs(rule.upper))
+    greatest = sum(max(0.0, a * scale.unit * scale.length) for a, scale in scales)
     codes = [1 - part.is_number for part, _ in parts if part.atoms]
-    left = total(a * part.number for part, a in parts)
-    big_m = max(0.0, greatest - upper) * total(codes) if codes else 0.0
-    add(block, left <= upper - block.tight * max(size, abs(rule.upper)) + big_m)
+    void = max(0.0, greatest - upper) / unit * total(codes) if codes else 0.0
+    left = total(a / unit * part.variable for part, a in parts)
+    add(block, left <= upper / unit - block.tight * (spread / unit) + void)

@@ -29,8 +29,9 @@ from likely.mio.modelling import (
     size,
     total,
 )
-from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves, tie_cost
+from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves, largest_price, tie_cost
 from likely.mio.reach import hold_within, reach_of
+from likely.mio.scaling import unit_of
 from likely.mio.scores import Scores
 from likely.mio.target import Target, encode_target
 from likely.mio.tolerances import TOLERANCES, Tolerances
@@ -46,7 +47,8 @@ class Programme:
     """The model of a schema, a form and a circuit: built once, then `ask`ed.
 
     `model` is a Pyomo model of your own to look at, add to or export: `model.inputs`, `model.scores`, `model.likelihood` stay;
-    `model.question` (moves, constraints, goal, threshold, cuts) and `model.objective` are those of the last problem asked.
+    `model.question` (moves, constraints, goal, threshold, cuts) and `model.objective` are those of the last problem asked. It
+    minimises the problem's objective divided by `objective_unit`, which is 1 unless prices are very large or very small.
 
     Args:
         schema: The features.
@@ -70,6 +72,7 @@ class Programme:
         tolerances: Tolerances = TOLERANCES,
     ) -> None:
         self.tolerances = tolerances
+        self.objective_unit = 1.0
         self.model: Block = programme()
         self.inputs: RowVariables = encode_schema(schema)
         self.model.inputs = self.inputs.block
@@ -119,8 +122,10 @@ class Programme:
         add(question, total(variable for part in self.inputs.features for variable in part.variables) >= 0)
         cost = encode_cost(self.moves)
         plausibility = problem.plausibility
+        weight = 0.0 if plausibility is None else plausibility.weight
+        self.objective_unit = unit_of(max(largest_price(self.moves), weight))
         if plausibility is None or self.likelihood is None:
-            self.model.objective = objective(cost)
+            self.model.objective = objective(cost / self.objective_unit)
             return
         for j, cells in self.likelihood.cells.items():
             tie_cost(question, self.moves, j, cells)
@@ -128,7 +133,7 @@ class Programme:
         if plausibility.lower > -math.inf:
             relaxed = plausibility.lower - rounding(plausibility.lower, self.tolerances.outward)
             add(question, log >= relaxed + question.tight)
-        self.model.objective = objective(cost - plausibility.weight * log if plausibility.weight else cost)
+        self.model.objective = objective((cost - weight * log if weight else cost) / self.objective_unit)
 
     def _hold(self) -> None:
         """What decoding must respect for this factual."""

@@ -73,13 +73,31 @@ class Run:
             self.programme.set(self.start.row, _alternative(incumbents.problem, self.start))
             self.start = None
         gaps = 0.5 * limits.absolute_gap, limits.relative_gap
-        left = max(0.01, min(incumbents.left, self.seconds - incumbents.seconds))
-        effort = Effort(left, limits.nodes - incumbents.nodes, *gaps, self.programme.tolerances.feasibility)
-        report = self.engine.solve(effort, start=started, going=incumbents.going)
+        report = self._report(
+            Effort(self._left, limits.nodes - incumbents.nodes, *gaps, self.programme.tolerances.feasibility), started
+        )
+        if report.outcome == "interrupted" and self._left <= 0:  # by us
+            report = replace(report, outcome="stopped")
         incumbents.interrupted |= report.outcome == "interrupted"
         incumbents.nodes += report.nodes
         incumbents.solves += 1
         return report
+
+    @property
+    def _left(self) -> float:
+        """How many seconds are left for this run."""
+        return min(self.incumbents.left, self.seconds - self.incumbents.seconds)
+
+    def _going(self) -> bool:
+        """Whether the caller wants it to go on and there is time: what a solver does before it minimises counts, too."""
+        return self.incumbents.going() and self._left > 0
+
+    def _report(self, effort: Effort, start: bool) -> Report:
+        """Solve, with the objective in the problem's unit."""
+        unit = self.programme.objective_unit
+        effort = replace(effort, seconds=max(0.01, effort.seconds), absolute_gap=effort.absolute_gap / unit)
+        report = self.engine.solve(effort, start=start, going=self._going)
+        return replace(report, objective=None if report.objective is None else report.objective * unit, bound=report.bound * unit)
 
     def _take(self, report: Report) -> None:
         """Judge what the solver found, keep it, and exclude it."""
@@ -127,12 +145,14 @@ class Run:
         """The best row with the same 0-1 values that has something to spare; what that costs is in doubt."""
         columns = [(column, column.value) for column in columns_of(self.programme.model)]
         tolerances = self.programme.tolerances
-        effort = Effort(max(0.1, self.incumbents.left), 1000, 1e-9, 0.0, tolerances.exact)
         for inward in tolerances.inward:
+            if self._left <= 0:
+                return None
+            effort = Effort(self._left, 1000, 1e-9, 0.0, tolerances.exact)
             for column, value in columns:
                 column.set_value(value, skip_validation=True)
             with self.programme.tightened(inward):
-                report = self.engine.solve(effort, start=False)
+                report = self._report(effort, start=False)
                 row = None if report.objective is None else self.programme.get()[0]
             solution = None if row is None or np.isnan(row).any() else self._judged(row)
             if solution is not None and report.objective is not None:

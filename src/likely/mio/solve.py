@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from likely.errors import ProblemError
 from likely.mio.circuit import Formulation
+from likely.mio.claims import held_against_rows
 from likely.mio.incumbents import Incumbents
+from likely.mio.modelling import OutOfTimeError, until
 from likely.mio.programme import Programme
 from likely.mio.run import Run
 from likely.mio.solvers import Solver, make_solver
+from likely.mio.tolerances import START_SHARE
 from likely.mio.warm_start import warm_start
 from likely.problem import Callback, Limits, Problem, Result, Solution
 from likely.schema.values import Numbers
@@ -30,10 +34,12 @@ def solve(
     options: Mapping[str, Any] | None = None,
     starts: Numbers | None = None,
     callback: Callback | None = None,
+    test: bool = True,
 ) -> Result:
     """The best rows of a problem, by the method of the LiCE paper, made exact.
 
-    Every answer is decoded and tested with the form and the circuit themselves. What is proved depends on `side`:
+    Every answer is decoded and tested with the form and the circuit themselves. Status and lower bound are what the solver claims
+    under its tolerances, and no proof: `Result.proof` is "solver". What it claims depends on `side`:
 
     - `Plausibility(approximate=True)`, or no likelihood asked for: "under" (the default) is the problem itself; the answer is
       the optimum.
@@ -52,6 +58,8 @@ def solve(
         starts: Rows that may be answers.
         callback: Called before every solve, and by HiGHS and SCIP now and then during it; if it returns False, the search ends
             there, as it does at Ctrl-C, and what is known is returned.
+        test: Whether the exact engine searches a little for a row that refutes the claim. If it finds one, the result is that of
+            the exact engine (`Result.proof` is "exact"): a solver that erred once is not asked again.
     """
     if side not in (None, "under", "over", "both"):
         raise ProblemError("side", "be 'under', 'over' or 'both'", repr(side), "leave it out")
@@ -60,22 +68,27 @@ def solve(
     wanted = (side or ("both" if exact else "under")) if incumbents.counts else "under"
     settings = {"solver": solver, "formulation": formulation, "big_m": big_m, "options": options or {}}
     try:
-        incumbents.start = warm_start(problem, starts)
+        incumbents.start = warm_start(problem, starts, time.perf_counter() + START_SHARE * incumbents.limits.seconds)
         for each in ("under", "over") if wanted == "both" else (wanted,):
             proves = wanted != "both" or each == "over"
             _run(incumbents, each, settings, claims=not exact or each == "over", once=not proves)
+    except OutOfTimeError:  # the model was not built in time
+        pass
     except KeyboardInterrupt:
         incumbents.interrupted = True
-    return incumbents.result()
+    incumbents.keep_start()
+    result = incumbents.result()
+    return held_against_rows(problem, incumbents.limits, result, starts) if test else result
 
 
 def _run(incumbents: Incumbents, side: str, settings: Mapping[str, Any], *, claims: bool, once: bool) -> None:
     """Solve the programme of one side, until it is proved; `once`: until there is an answer, in half of the time."""
-    if incumbents.interrupted:
+    if incumbents.interrupted or not incumbents.within_limits:
         return
-    programme, engine = _programme(incumbents.problem, incumbents.counts, side, settings)
     known = incumbents.best or incumbents.start
-    programme.ask(incumbents.problem, _cutoff(incumbents, known))
+    with until(incumbents.ends):
+        programme, engine = _programme(incumbents.problem, incumbents.counts, side, settings)
+        programme.ask(incumbents.problem, _cutoff(incumbents, known))
     run = Run(incumbents, programme, engine, claims=claims, once=once, start=known)
     run.seconds = incumbents.limits.seconds * (0.5 if once else 1.0)
     run.go()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.mio.modelling import Block, Expression, add, binaries, new_block, parameter, rows, total
+from likely.mio.scaling import unit_of
 from likely.mio.scores import Scores
 from likely.mio.tolerances import TOLERANCES, Tolerances
 from likely.problem import Goal
@@ -73,7 +74,8 @@ def _add(target: Target, a: int, coefficients: Numbers, least: float, tolerances
     relaxed = least - tolerances.outward * (1 + abs(least))
     left = total(float(c) * score for c, score in zip(coefficients, scores.outputs, strict=True) if c)
     off = max(0.0, relaxed - smallest) * (1 - target.chosen[a])
-    add(target.block, left >= relaxed + target.block.tight - off)
+    unit = unit_of(float(np.abs(coefficients * (scores.high - scores.low)).max(initial=0.0)))
+    add(target.block, left / unit >= (relaxed + target.block.tight - off) / unit)
 
 
 def add_tangent(target: Target, alternative: int, scores: Numbers) -> None:

@@ -29,6 +29,15 @@ class Tolerances:
 
 TOLERANCES = Tolerances()
 
+#: Rows and objectives whose largest coefficient lies between are left as they are; others are divided by it.
+TAME = 1e-3, 1e3
+#: Nothing is divided by numbers beyond these.
+EXTREME = 1e-100, 1e100
+#: How many nodes the exact engine may spend on a row that contradicts what a solver claims.
+TESTED_NODES = 300
+#: Which share of the time a first answer may take.
+START_SHARE = 0.2
+
 #: Objectives this close, relative to their size, are the same: the solvers' tolerances.
 NOISE = 1e-6
 #: A softmax that misses its share by less, relative to its size, is cut off as a row and not by a tangent.

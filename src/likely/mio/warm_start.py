@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +27,7 @@ FAR = 1e9
 TRIED = 200
 
 
-def warm_start(problem: Problem, starts: Numbers | None) -> Solution | None:
+def warm_start(problem: Problem, starts: Numbers | None, moment: float = math.inf) -> Solution | None:
     """The best answer that is found quickly; None if there is none.
 
     Rows brought and drawn; where none is an answer, those that lack least are repaired, one feature at a time; then the best
@@ -33,16 +36,17 @@ def warm_start(problem: Problem, starts: Numbers | None) -> Solution | None:
     Args:
         problem: What is asked.
         starts: Rows that may be answers.
+        moment: When it must end, by `time.perf_counter`, with what it has.
     """
     rows = candidates(problem, starts)
     parts = partitions(problem, problem.schema.compile(problem.factual))
     tried = [_values(part, float(factual)) for part, factual in zip(parts, problem.factual, strict=True)]
     solutions = [solution for solution in problem.solutions(rows) if solution is not None]
     if not solutions:
-        repaired = (_repaired(problem, row, tried) for row in _nearest(problem, rows))
+        repaired = (_repaired(problem, row, tried, moment) for row in _nearest(problem, rows))
         solutions = [solution for solution in repaired if solution is not None]
     solutions.sort(key=lambda solution: solution.objective)
-    improved = [_local_search(problem, solution, tried) for solution in solutions[:IMPROVED]]
+    improved = [_local_search(problem, solution, tried, moment) for solution in solutions[:IMPROVED]]
     return min(improved, key=lambda solution: solution.objective, default=None)
 
 
@@ -166,11 +170,11 @@ def _nearest(problem: Problem, rows: Numbers) -> Numbers:
     return kept[np.argsort((lacking / scale).sum(axis=0), kind="stable")[:IMPROVED]]
 
 
-def _repaired(problem: Problem, row: Numbers, tried: list[Numbers]) -> Solution | None:
+def _repaired(problem: Problem, row: Numbers, tried: list[Numbers], moment: float) -> Solution | None:
     """An answer that is reached by exchanging one value after the other for the one that then lacks least."""
     first = np.maximum(_lacking(problem, row[None]), 1e-9)
     best = float(len(first))
-    while True:
+    while time.perf_counter() < moment:
         rows = _changed(row, tried)
         rows = rows[problem.schema.keeps(problem.factual, rows)]
         if not len(rows):
@@ -181,12 +185,13 @@ def _repaired(problem: Problem, row: Numbers, tried: list[Numbers]) -> Solution 
         best, row = float(lacking.min()), rows[int(lacking.argmin())]
         if best == 0.0:
             return problem.solutions(row[None])[0]
+    return None
 
 
-def _local_search(problem: Problem, start: Solution, tried: list[Numbers]) -> Solution:
+def _local_search(problem: Problem, start: Solution, tried: list[Numbers], moment: float) -> Solution:
     """The answer moved towards the factual, by the one exchange that saves most each time."""
     best = start
-    while True:
+    while time.perf_counter() < moment:
         rows = _changed(best.row, tried)
         cheaper = rows[problem.schema.prices(problem.factual, rows) < best.cost]
         better = [
@@ -195,3 +200,4 @@ def _local_search(problem: Problem, start: Solution, tried: list[Numbers]) -> So
         if not better:
             return best
         best = min(better, key=lambda solution: solution.objective)
+    return best

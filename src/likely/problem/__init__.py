@@ -14,7 +14,7 @@ from likely.problem.goal import (
 )
 from likely.problem.plausibility import Plausibility
 from likely.problem.problem import Limits, Problem
-from likely.problem.result import Bounds, Progress, Result, Solution, Statistics, Status
+from likely.problem.result import Bounds, Progress, Proof, Result, Solution, Statistics, Status
 from likely.problem.tolerances import SCORE_MARGIN
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Plausibility",
     "Problem",
     "Progress",
+    "Proof",
     "Reason",
     "Result",
     "Share",

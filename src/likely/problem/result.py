@@ -10,6 +10,9 @@ from likely.schema.values import Numbers
 #: optimal: proved, within the gap. feasible: answers, but a limit came first. infeasible: proved that no row exists.
 #: unknown: a limit came first, and nothing was found.
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown"]
+#: What status and lower bound rest on. exact: the exact engine's bounds, which allow for all rounding. solver: what a solver of
+#: mixed-integer programmes claims under its tolerances; a claim, and no proof.
+Proof: TypeAlias = Literal["exact", "solver"]
 
 
 @dataclass(frozen=True)
@@ -70,3 +73,4 @@ class Result:
     statistics: Statistics = field(default_factory=Statistics)
     #: Whether Ctrl-C ended it.
     interrupted: bool = False
+    proof: Proof = "exact"
