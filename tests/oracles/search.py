@@ -55,19 +55,20 @@ class Answers:
 
 
 def values_with(feature: Any, factual: float) -> list[float]:
-    """Every value of a feature for a factual, which may stay as it is.
+    """Every value of a feature for a factual, which may stay as it is; and a bound is a value where its multiple lies beyond it.
 
-    So it stands for the multiple of the step beside it; and a bound does where that multiple lies beyond it.
+    Of two that a column of singles cannot tell apart, the factual's or bound's is the value.
     """
     values = values_of(feature)
     if not feature.numeric:
         return values
-    step, slack = feature.grid, 1e-6 if feature.dtype == "float32" else 1e-9
+    step = feature.grid
     numbers = [factual] if factual > -(2.0**999) else []
     for end in (feature.lower, feature.upper):
         if feature.fits(np.array([end]))[0] and all(abs(end - v) > step / 2 for v in [*values, *numbers]):
             numbers.append(end)
-    values = [v for v in values if all(not 0 < abs(v - number) <= slack * max(step, abs(number)) for number in numbers)]
+    if feature.dtype == "float32":
+        values = [v for v in values if all(np.float32(v) != np.float32(number) for number in numbers)]
     return values + [number for number in numbers if number not in values]
 
 

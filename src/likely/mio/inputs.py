@@ -111,7 +111,7 @@ class FeatureInputs:
     #: What the programme says of the number, for good, and for the factual at hand.
     indicator_bounds: list[IndicatorBounds] = field(default_factory=list)
     question_bounds: list[IndicatorBounds] = field(default_factory=list)
-    #: Values that are no multiples of the step, and stand for the multiple beside them.
+    #: Values that are no multiples of the step; they have the place of the multiple beside them.
     off_grid: Numbers = field(default_factory=lambda: _NONE)
 
     @property
@@ -157,12 +157,29 @@ class FeatureInputs:
         assert self.scale is not None
         number = self.scale.number(self.variable.value)
         if self.scale.grid:
-            beside = self.off_grid[self.scale.units(self.off_grid) == round(self.variable.value)]
-            return float(beside[0]) if len(beside) else number
+            return self._at_place(number)
         active = [bounds for bounds in (*self.indicator_bounds, *self.question_bounds) if bounds.active]
         low = max((bounds.low for bounds in active), default=self.feature.lower)
         high = min((bounds.high for bounds in active), default=self.feature.upper)
         return min(max(number, low), high) if low <= high else math.nan
+
+    def beside(self, number: float) -> Numbers:
+        """The values off the grid that have the place of a number.
+
+        Args:
+            number: A number of the feature.
+        """
+        assert self.scale is not None
+        return np.asarray(self.off_grid[self.scale.units(self.off_grid) == self.scale.units(np.array([number]))[0]])
+
+    def _at_place(self, multiple: float) -> float:
+        """A multiple of the step, or the value off the grid that has its place, if that is what the factual's cells say."""
+        beside = self.beside(multiple)
+        if len(beside) and self.feature.fits(np.array([multiple]))[0]:
+            active = [bounds for bounds in self.question_bounds if bounds.active]
+            if all(bounds.low <= multiple <= bounds.high for bounds in active):
+                return multiple
+        return float(beside[0]) if len(beside) else multiple
 
 
 @dataclass(eq=False)
@@ -204,9 +221,11 @@ def cell_holds(inputs: FeatureInputs, low: Numbers, high: Numbers, value: float)
     scale = inputs.scale
     if scale is None or inputs.atom(value) is not None:
         return np.zeros(len(low), dtype=np.bool_)
-    if scale.grid:
-        low, high, value = scale.units(low), scale.units(high), float(scale.units(np.array([value]))[0])
-    return np.asarray((low <= value) & (value <= high))
+    inside = np.asarray((low <= value) & (value <= high))
+    if scale.grid and not inside.any():  # written otherwise, or off the grid
+        value = float(scale.units(np.array([value]))[0])
+        inside = np.asarray((scale.units(low) <= value) & (value <= scale.units(high)))
+    return inside
 
 
 @dataclass(eq=False)

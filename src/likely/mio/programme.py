@@ -17,6 +17,7 @@ from likely.mio.leaves import Side
 from likely.mio.modelling import (
     Block,
     Expression,
+    Variable,
     add,
     columns_of,
     growing,
@@ -216,9 +217,24 @@ class Programme:
             if atom is not None:
                 ways.append(1 - inputs.atoms[atom])
                 continue
+            off_grid = self._off_grid_cell(j, float(row[j]))
+            if off_grid is not None and row[j] in inputs.off_grid:
+                ways.append(1 - off_grid)
+                continue
             here = np.flatnonzero(cell_holds(inputs, part.low, part.high, float(row[j])))
-            ways += [*inputs.atoms, *self._leave(j, part, int(here[0]))]
+            ways += [*inputs.atoms, *self._leave(j, part, int(here[0])), *([] if off_grid is None else [off_grid])]
         add(self.model.question, total(ways) >= 1)
+
+    def _off_grid_cell(self, j: int, value: float) -> Variable | None:
+        """Whether the row has the value off the grid that has the place of a number: its 0-1 variable, if there is one."""
+        moves = self.moves.features[j]
+        if moves.inputs.scale is None or not moves.inputs.scale.grid:
+            return None
+        beside = moves.inputs.beside(value)
+        if not len(beside):
+            return None
+        single = np.flatnonzero((moves.domain.low == beside[0]) & (moves.domain.high == beside[0]))
+        return moves.cells.variables[int(single[0])]
 
     def _leave(self, j: int, part: Partition, cell: int) -> list[Expression]:
         """Below a cell of numbers, and above it, where there is anything."""
@@ -226,14 +242,15 @@ class Programme:
         assert inputs.scale is not None
         question, leaves = self.model.question, []
         low, high = inputs.scale.units(part.low), inputs.scale.units(part.high)
-        if cell > 0:
+        below, above = np.flatnonzero(high < low[cell]), np.flatnonzero(low > high[cell])
+        if len(below):
             way = question.leave.add()
-            add(question, inputs.variable <= inputs.scale.length + (float(high[cell - 1]) - inputs.scale.length) * way)
-            leaves.append(Leave(j, IndicatorBounds(way, float(part.low[0]), float(part.high[cell - 1]))))
-        if cell < len(part.low) - 1:
+            add(question, inputs.variable <= inputs.scale.length + (float(high[below[-1]]) - inputs.scale.length) * way)
+            leaves.append(Leave(j, IndicatorBounds(way, float(part.low[0]), float(part.high[below[-1]]))))
+        if len(above):
             way = question.leave.add()
-            add(question, inputs.variable >= float(low[cell + 1]) * way)
-            leaves.append(Leave(j, IndicatorBounds(way, float(part.low[cell + 1]), float(part.high[-1]))))
+            add(question, inputs.variable >= float(low[above[0]]) * way)
+            leaves.append(Leave(j, IndicatorBounds(way, float(part.low[above[0]]), float(part.high[-1]))))
         inputs.question_bounds += [leave.bounds for leave in leaves]
         self.leaves += leaves
         return [leave.bounds.variable for leave in leaves]

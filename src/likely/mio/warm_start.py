@@ -38,8 +38,9 @@ def warm_start(problem: Problem, starts: Numbers | None, moment: float = math.in
         starts: Rows that may be answers.
         moment: When it must end, by `time.perf_counter`, with what it has.
     """
-    rows = candidates(problem, starts)
     parts = partitions(problem, problem.schema.compile(problem.factual))
+    rows = candidates(problem, starts)
+    rows = rows[_in_cells(rows, parts)]
     tried = [_values(part, float(factual)) for part, factual in zip(parts, problem.factual, strict=True)]
     solutions = [solution for solution in problem.solutions(rows) if solution is not None]
     if not solutions:
@@ -74,6 +75,16 @@ def candidates(problem: Problem, starts: Numbers | None) -> Numbers:
     rows[:, kept] = problem.factual[kept]
     complete = np.concatenate([problem.factual[None], rows]) if known.all() else rows
     return complete[~np.isnan(complete).any(axis=1)]
+
+
+def _in_cells(rows: Numbers, parts: list[Partition]) -> NDArray[np.bool_]:
+    """Which rows an engine may have: of a number written in two ways, one is a value."""
+    inside = np.ones(len(rows), dtype=np.bool_)
+    for j, part in enumerate(parts):
+        place = np.searchsorted(part.low, rows[:, j], side="right") - 1
+        within = (place >= 0) & (rows[:, j] <= np.append(part.high, -np.inf)[place])
+        inside &= within | np.isin(rows[:, j], part.atom)
+    return inside
 
 
 def _fixed(problem: Problem) -> NDArray[np.bool_]:

@@ -68,8 +68,7 @@ def partition(feature: Feature, cost: Cost, factual: float, breakpoints: Numbers
         numbers, np.unique(np.concatenate([breakpoints, cost_breakpoints, off_grid, np.nextafter(off_grid, np.inf)]))
     )
     if feature.grid is not None:
-        replaced = np.round(off_grid[feature.fits(off_grid)] / feature.grid)
-        low, high = _cells_on_grid(low, high, feature.grid, off_grid, replaced)
+        low, high = _cells_on_grid(low, high, feature.grid, off_grid, _replaced(feature, off_grid))
     segments, segment = _segments(feature, cost, factual, low, high, cost_breakpoints)
     return Partition(atoms, prices, low, high, segments, segment, feature.grid or 0.0)
 
@@ -115,8 +114,8 @@ def _cost_breakpoints(cost: Cost, factual: float) -> Numbers:
 def _off_grid_values(feature: Feature, numbers: Region, factual: float) -> Numbers:
     """Values that are no multiples of the step to the last bit; each is a cell by itself.
 
-    The factual may always stay as it is, and replaces the multiple beside it; and so does a bound, where that multiple
-    lies beyond it (data were computed by somebody else, perhaps as singles).
+    The factual may always stay as it is, beside the multiple next to it (data were computed by somebody else: 0.1 + 0.2 is not
+    0.3); and a bound is a value where its multiple lies beyond it.
     """
     if feature.grid is None:
         return _NOTHING
@@ -127,6 +126,14 @@ def _off_grid_values(feature: Feature, numbers: Region, factual: float) -> Numbe
     if factual in numbers and factual != snap(np.array([factual]), feature.grid)[0]:
         values = np.append(values, factual)
     return np.unique(values)
+
+
+def _replaced(feature: Feature, off_grid: Numbers) -> Numbers:
+    """The places of multiples that the user's column cannot tell from a value off the grid: as singles, they are that value."""
+    if feature.grid is None or "float32" not in feature.dtype.lower():
+        return _NOTHING
+    same = snap(off_grid, feature.grid).astype(np.float32) == off_grid.astype(np.float32)
+    return np.asarray(np.round(off_grid[same] / feature.grid), dtype=np.float64)
 
 
 def _cells(numbers: Region, breakpoints: Numbers) -> tuple[Numbers, Numbers]:
