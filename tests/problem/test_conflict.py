@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import time
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import likely
 from likely.errors import ProblemError
 from likely.predictor import Column, LinearModel, Link
 from likely.problem import Conflict, Limits, Plausibility, Problem, likeliest, to_class, why
-from likely.problem.conflict import kept
+from likely.problem.conflict import LikelihoodWords, kept
+from likely.problem.hitting_sets import hitting_sets, least_size, smallest_hitting_set
 from likely.search import solve
 from tests.oracles.search import answers_of
 from tests.search.instances import variants
@@ -68,6 +71,26 @@ def test_smallest_conflict(problem: Problem, rng: np.random.Generator) -> None:
             assert (reason.without is None) == (not len(answers.rows))
             if reason.without is not None:
                 assert reason.without == pytest.approx(answers.best, abs=1e-6 + rounding(answers.best))
+        judge_way_out(asked, conflict)
+
+
+def judge_way_out(problem: Problem, conflict: Conflict) -> None:
+    """The fewest demands to give up, and the cheapest answer that this brings, by trying every set of demands."""
+    demands = demands_of(problem)
+    for size in range(len(demands) + 1):
+        sets = [set(demands) - set(given_up) for given_up in combinations(demands, size)]
+        answers = [answers_of(kept(problem, left)) for left in sets]
+        if not all(found.sure.all() for found in answers):
+            return  # whether a row is likely enough is a matter of rounding
+        costs = [found.best for found in answers if len(found.rows)]
+        if costs:
+            assert conflict.way_out is not None
+            assert conflict.way_out.proved
+            assert len(conflict.way_out.demands) == size
+            assert conflict.way_out.cost == pytest.approx(min(costs), abs=1e-6 + rounding(min(costs)))
+            return
+    assert conflict.way_out is None
+    assert not conflict.reasons
 
 
 def loan(*rules: likely.schema.Constraint, least: float = -math.inf) -> Problem:
@@ -122,3 +145,93 @@ def test_undecided_is_not_called_smallest() -> None:
     conflict = why(loan(likely.Immutable("n"), likely.Range("m", upper=2), likely.Immutable("c")), never)
     assert not conflict.smallest
     assert len(conflict.reasons) == 3
+
+
+def test_a_problem_that_is_not_decided_is_refused() -> None:
+    """Whether nothing is known at all, or nothing in time."""
+
+    def never(problem: Problem, limits: Limits) -> likely.problem.Result:
+        return likely.problem.Result("unknown", (), likely.problem.Bounds(math.inf, -math.inf))
+
+    with pytest.raises(
+        ProblemError, match=r"must be decided in time; got neither an answer nor the proof .* Hint: raise the limits"
+    ):
+        why(loan(likely.Immutable("n")), never)
+
+
+def test_several_demands_to_give_up_together() -> None:
+    """None alone helps, because each of the others excludes every answer too."""
+    rules = [likely.Range("m", upper=1), likely.Immutable("n"), likely.Immutable("m"), likely.Immutable("c")]
+    problem = loan(*rules)
+    conflict = why(problem, solve)
+    assert all(reason.without is None and reason.decided for reason in conflict.reasons)
+    assert conflict.way_out is not None
+    assert conflict.way_out.proved
+    assert set(conflict.way_out.constraints) == {rules[0], rules[2]}
+    assert conflict.way_out.cost == 4
+    assert conflict.way_out.row.tolist() == [1.0, 0.0, 4.0]
+    assert str(conflict).splitlines()[-3:] == [
+        "The cheapest way out is to give up these 2 demands together; then there is an answer at cost 4:",
+        "- 'm' must be at most 1",
+        "- 'm' may not change",
+    ]
+
+
+def test_likelihoods_in_the_words_of_the_caller() -> None:
+    problem = loan(least=-1.0)
+    words = LikelihoodWords("at least as likely as half of the loans", lambda log: f"likelier than {log:.0f} of them")
+    (reason,) = why(problem, solve, words=words).reasons
+    assert str(reason).startswith("an answer must be at least as likely as half of the loans: without this, ")
+    assert str(reason).endswith(
+        f"; the likeliest row that meets all the other demands is likelier than {reason.reachable:.0f} of them"
+    )
+
+
+def granted(count: int) -> Problem:
+    """Granted if one of many switches is on; none of them may change."""
+    schema = likely.Schema(
+        [likely.Integer(f"n{i}", 0, 1) for i in range(count)], [likely.Immutable(f"n{i}") for i in range(count)]
+    )
+    columns = tuple(Column(i, 1.0) for i in range(count))
+    form = LinearModel(Link("logistic"), ("no", "yes"), columns, np.ones((1, count)), np.array([-0.5]))
+    return Problem(schema, np.zeros(count), form, to_class(form, "yes"))
+
+
+def test_a_conflict_of_many_demands_takes_few_questions() -> None:
+    """All of them are in the one conflict: sets of all sizes would be 2 ** 24."""
+    asked = 0
+
+    def counted(problem: Problem, limits: Limits) -> likely.problem.Result:
+        nonlocal asked
+        asked += 1
+        return solve(problem, limits)
+
+    conflict = why(granted(24), counted)
+    assert conflict.smallest
+    assert len(conflict.reasons) == 24
+    assert conflict.way_out is not None
+    assert len(conflict.way_out.demands) == 1
+    assert asked < 24 * 24
+
+
+def test_the_limit_of_time_is_for_all_questions_together() -> None:
+    def slow(problem: Problem, limits: Limits) -> likely.problem.Result:
+        time.sleep(min(0.02, limits.seconds))
+        return solve(problem, limits)
+
+    started = time.perf_counter()
+    conflict = why(granted(30), slow, Limits(seconds=0.5))
+    assert time.perf_counter() - started < 2
+    assert not conflict.smallest
+
+
+@given(st.lists(st.frozensets(st.integers(0, 7), min_size=1, max_size=4), max_size=8))
+def test_hitting_sets(sets: list[frozenset[int]]) -> None:
+    by_size = [[frozenset(c) for c in combinations(range(8), n) if all(s & set(c) for s in sets)] for n in range(9)]
+    smallest = next(found for found in by_size if found)
+    size = len(smallest[0])
+    assert {found for found in hitting_sets(sets, 8) if len(found) == size} == set(smallest)
+    assert all(found in by_size[len(found)] for found in hitting_sets(sets, 8))
+    assert smallest_hitting_set(sets, size) in smallest
+    assert smallest_hitting_set(sets, size - 1) is None
+    assert least_size(sets) <= size

@@ -96,7 +96,13 @@ def _reason(explainer: Explainer, row: Any, asked: Question) -> Conflict | None:
         return None
 
 
-def _plain(reason: Conflict | None) -> list[dict[str, Any]] | None:
+def _plain(reason: Conflict | None) -> dict[str, Any] | None:
     if reason is None:
         return None
-    return [{"demand": one.demand, "without": one.without, "reachable": one.reachable} for one in reason.reasons]
+    demands = [
+        {"demand": one.demand, "without": one.without, "reachable": one.reachable, "decided": one.decided}
+        for one in reason.reasons
+    ]
+    out = reason.way_out
+    way = None if out is None else {"give_up": list(out.demands), "cost": out.cost, "proved": out.proved}
+    return {"demands": demands, "smallest": reason.smallest, "way_out": way}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -17,6 +18,7 @@ from likely.circuit import Circuit, learn
 from likely.errors import ExplainerError, LikelyWarning, NotFittedError, ProblemError, SchemaError
 from likely.explain import files
 from likely.explain.batch import explained_all
+from likely.explain.conflict_words import likelihood_words
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted, refuse_misfit
@@ -25,7 +27,7 @@ from likely.explain.model import user_model
 from likely.explain.params import Params
 from likely.explain.query import Query, unknown_feature
 from likely.explain.question import Question, QuestionOptions, asked_question
-from likely.explain.solving import explained, problems_of, thresholds_of
+from likely.explain.solving import explained, problems_of, starts_for, thresholds_of
 from likely.explain.training import UNKNOWN_CLASS, given_names, training_of
 from likely.predictor import Form
 from likely.problem import Conflict, Progress, why
@@ -34,6 +36,8 @@ from likely.schema.values import Numbers, Value, plain
 
 #: The parameters that `fit` depends on.
 _FIT_PARAMS = ("model", "schema", "circuit", "encoder", "classes", "random_state")
+#: What `why_not` has at least to say why, after the proof that there is no answer.
+_LEAST_SECONDS = 0.1
 
 
 class Explainer(Params):
@@ -246,9 +250,9 @@ class Explainer(Params):
         )
 
     def why_not(self, row: Any, question: Question | None = None, **options: Unpack[QuestionOptions]) -> Conflict:
-        """The smallest set of demands that excludes every answer, and what giving up each of them would bring.
+        """The smallest set of demands that excludes every answer, and the cheapest way out: what to give up, and what it brings.
 
-        Refuses a row that has an answer.
+        Refuses a row that has an answer, or of which it is not decided in time. The limit of seconds is for all of it.
 
         Args:
             row: As in `explain`.
@@ -258,13 +262,22 @@ class Explainer(Params):
         fitted = self._known
         asked = replace(asked_question(question, options), k=1, weight=0.0)
         query = self._query(fitted.schema.encode_row(row), asked)
-        if explained(fitted, query):
+        explanation = explained(fitted, query)
+        if explanation:
             raise ProblemError("A row to ask why_not of", "have no answer", "one that has", "use explain with the same arguments")
-        problems = problems_of(fitted, query, asked.margin, thresholds_of(fitted, query))
+        if explanation.status != "infeasible":
+            got, undecided = f"status '{explanation.status}'", explanation.status == "unknown"
+            hint = "raise the limits" if undecided else "see .status of explain with the same arguments"
+            raise ProblemError("A row to ask why_not of", "be proved to have no answer", got, hint)
+        thresholds = thresholds_of(fitted, query)
+        problems = problems_of(fitted, query, asked.margin, thresholds)
         if len(problems) > 1:
             known = ", ".join(repr(label) for label in fitted.form.classes)
             raise ProblemError("why_not", "be asked about one class", f"any of {len(problems)}", f"give target=, one of {known}")
-        return why(problems[0], solve_of(self.engine, self.solver), query.limits)
+        solve = partial(solve_of(self.engine, self.solver), starts=starts_for(fitted, query, list(thresholds)))
+        left = replace(query.limits, seconds=max(query.limits.seconds - explanation.seconds, _LEAST_SECONDS))
+        words = None if query.target is None else likelihood_words(fitted, query)
+        return why(problems[0], solve, left, words=words)
 
     def _query(self, row: Numbers, question: Question, label: Value = None) -> Query:
         """The question about one row; the model is asked for the label of a complete row, if it is not given."""

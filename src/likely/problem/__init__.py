@@ -1,6 +1,6 @@
 """What is asked of an engine and what it answers: the contract of `likely.search` and `likely.mio`."""
 
-from likely.problem.conflict import Conflict, Reason, likeliest, why
+from likely.problem.conflict import Conflict, LikelihoodWords, Reason, WayOut, likeliest, why
 from likely.problem.engine import Callback, Engine, Solve
 from likely.problem.goal import (
     Alternative,
@@ -25,6 +25,7 @@ __all__ = [
     "Conflict",
     "Engine",
     "Goal",
+    "LikelihoodWords",
     "Limits",
     "Plausibility",
     "Problem",
@@ -37,6 +38,7 @@ __all__ = [
     "Solve",
     "Statistics",
     "Status",
+    "WayOut",
     "between",
     "likeliest",
     "not_class",

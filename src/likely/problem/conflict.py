@@ -1,30 +1,53 @@
-"""`why`: what excludes every answer, when there is none - and what giving up each part of it would bring.
+"""`why`: what excludes every answer, when there is none - and the cheapest way out.
 
 A *conflict* is a set of the problem's demands (constraints of the schema, the threshold of likelihood) that, with the goal
-and the features' domains, no row can meet; the smallest one is the explanation that people can act on. It is found by
-implicit hitting sets (Ignatiev et al., "Smallest MUS extraction with minimal hitting set dualization", CP 2015): whatever set
-of demands can be met, some demand outside a largest such set must be in every conflict; the smallest set that has one demand
-of each of these groups (correction sets) is either the smallest conflict, or can be met and gives a new group.
+and the features' domains, no row can meet. First a minimal one is found by leaving out demands, many at a time, as long as
+it is proved that there still is no row (Junker, "QuickXplain", AAAI 2004; Zeller and Hildebrandt, "Simplifying and isolating
+failure-inducing input", 2002): a number of questions to the engine that is polynomial in the number of demands. Then the
+smallest one is looked for by implicit hitting sets (Ignatiev et al., "Smallest MUS extraction with minimal hitting set
+dualization", CP 2015): whatever demands can be met, one that is left out of a largest such set is in every conflict.
 
-Any engine will do: `solve` is one of `likely.search` or `likely.mio`.
+The *way out* is the smallest set of demands to give up (a minimal correction set), of those the one with the cheapest answer; it
+is the smallest hitting set of all conflicts, found as in MaxHS (Davies and Bacchus, "Solving MAXSAT by solving a sequence of
+simpler SAT instances", CP 2011): one that hits the conflicts known so far brings an answer, or another conflict.
+
+Nothing is claimed that was not proved: what the limits came before is said to be open. Any engine will do: `solve` is one of
+`likely.search` or `likely.mio`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from itertools import combinations
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from likely.errors import ProblemError
 from likely.problem.engine import Solve
+from likely.problem.hitting_sets import Members, hitting_sets, smallest_hitting_set
 from likely.problem.plausibility import Plausibility
 from likely.problem.problem import Limits, Problem
+from likely.problem.result import Result
 from likely.schema import Constraint
 from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
+from likely.schema.values import Numbers
 
 #: A gap that every answer is within: the first one ends the search.
 _ANY_GAP = 1e300
+#: Which share of the time may have passed when a minimal conflict is taken as it is, and when the search for a smaller one ends.
+_SHRINKING, _SMALLEST = 0.5, 0.7
+#: Less time than this is none.
+_LEAST_SECONDS = 1e-3
+
+
+@dataclass(frozen=True)
+class LikelihoodWords:
+    """How to speak of likelihoods to people who do not think in logarithms."""
+
+    #: What is asked for: "at least as likely as half of the granted loans"
+    asked: str
+    #: A log-likelihood: "likelier than 12 % of them"
+    of: Callable[[float], str]
 
 
 @dataclass(frozen=True)
@@ -38,12 +61,41 @@ class Reason:
     without: float | None
     #: For the threshold: the greatest log-likelihood that can be reached; None if there is no row at all.
     reachable: float | None = None
+    #: Whether it was decided in time what giving it up brings; if not, `without` may be None though there is an answer.
+    decided: bool = True
+    #: For the threshold: what can be reached, in words.
+    reachable_in_words: str = ""
 
     def __str__(self) -> str:
-        if self.without is None:
-            return f"{self.demand}: giving this up alone does not help"
-        best = "" if self.reachable is None else f"; the likeliest row that meets all the other demands has {self.reachable:.2f}"
-        return f"{self.demand}: without this, there is an answer at cost {self.without:.4g}{best}"
+        best = (
+            f"; the likeliest row that meets all the other demands {self.reachable_in_words}" if self.reachable_in_words else ""
+        )
+        if self.without is not None:
+            return f"{self.demand}: without this, there is an answer at cost {self.without:.4g}{best}"
+        if not self.decided:
+            return f"{self.demand}: what giving this up alone would bring was not decided in time{best}"
+        return f"{self.demand}: giving this up alone does not help"
+
+
+@dataclass(frozen=True, eq=False)
+class WayOut:
+    """Demands to give up together, and the answer that this would bring."""
+
+    #: In words, and as constraints of the schema (None for the threshold of likelihood).
+    demands: tuple[str, ...]
+    constraints: tuple[Constraint | None, ...]
+    #: The cost of the answer (with a weight of likelihood: its objective), and the row itself, as doubles.
+    cost: float
+    row: Numbers
+    #: Whether it is proved that giving up fewer demands brings no answer, and as many others no cheaper one.
+    proved: bool
+
+    def __str__(self) -> str:
+        count = len(self.demands)
+        what = "this demand" if count == 1 else f"these {count} demands together"
+        best = "The cheapest way out" if self.proved else "A way out (a cheaper one may exist)"
+        head = f"{best} is to give up {what}; then there is an answer at cost {self.cost:.4g}:"
+        return "\n".join([head, *(f"- {demand}" for demand in self.demands)])
 
 
 @dataclass(frozen=True)
@@ -53,40 +105,46 @@ class Conflict:
     reasons: tuple[Reason, ...]
     #: Whether it is proved that no smaller set of demands excludes everything.
     smallest: bool
+    #: What to give up; None if nothing helps, or none was found in time.
+    way_out: WayOut | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         if not self.reasons:
             return "Whatever the rules, the model decides no row within the features' bounds as wanted."
         head = "These demands cannot be met together:" if len(self.reasons) > 1 else "This demand cannot be met:"
-        return "\n".join([head, *(f"- {reason}" for reason in self.reasons)])
+        lines = [head, *(f"- {reason}" for reason in self.reasons)]
+        if any(reason.without is not None for reason in self.reasons):
+            return "\n".join(lines)  # what each one would bring stands there
+        open_end = "What to give up so that there is an answer was not found in time."
+        return "\n".join([*lines, open_end if self.way_out is None else str(self.way_out)])
 
 
-def why(problem: Problem, solve: Solve, limits: Limits | None = None) -> Conflict:
-    """The smallest conflict of a problem without an answer; refuses a problem that has one, or is not decided in time.
+def why(problem: Problem, solve: Solve, limits: Limits | None = None, *, words: LikelihoodWords | None = None) -> Conflict:
+    """The smallest conflict of a problem without an answer, and the cheapest way out.
+
+    Refuses a problem that has an answer, and one that is not decided in time.
 
     Args:
         problem: One without an answer.
         solve: The engine to ask.
-        limits: How hard to try, for each question to the engine.
+        limits: How hard to try: seconds for all of it, nodes for each question to the engine.
+        words: How to speak of likelihoods; left out, as logarithms.
     """
-    limits = limits or Limits()
-    count = len(problem.schema.constraints) + _thresholds(problem)
-    everything = frozenset(range(count))
-    if _possible(problem, everything, limits, solve):
+    asking = _Asking(problem, solve, limits or Limits())
+    possible = asking.possible(asking.everything)
+    if possible:
         raise ProblemError("A problem to explain", "have no answer", "one that has", "use solve")
-    correction_sets: list[frozenset[int]] = []
-    while True:
-        candidate = _smallest_hitting_set(correction_sets, count)
-        possible = _possible(problem, candidate, limits, solve)
-        if possible is None:
-            return Conflict(_reasons(problem, everything, limits, solve), smallest=False)
-        if not possible:
-            return Conflict(_reasons(problem, candidate, limits, solve), smallest=True)
-        correction_sets.append(everything - _grown(problem, candidate, everything, limits, solve))
-
-
-def _thresholds(problem: Problem) -> int:
-    return int(problem.plausibility is not None and problem.plausibility.lower > -math.inf)
+    if possible is None:
+        raise ProblemError(
+            "A problem to explain", "be decided in time", "neither an answer nor the proof that there is none", "raise the limits"
+        )
+    asking.end = _SHRINKING
+    conflict = _shrunk(asking, asking.everything)
+    asking.end = _SMALLEST
+    conflict, smallest = _smallest(asking, conflict)
+    asking.end = 1.0
+    reasons = tuple(_reason(asking, demand, words) for demand in sorted(conflict))
+    return Conflict(reasons, smallest, _way_out(asking, conflict, words) if conflict else None)
 
 
 def kept(problem: Problem, demands: Iterable[int]) -> Problem:
@@ -102,44 +160,161 @@ def kept(problem: Problem, demands: Iterable[int]) -> Problem:
     return replace(problem, schema=replace(problem.schema, constraints=constraints), plausibility=plausibility)
 
 
-def _possible(problem: Problem, demands: Iterable[int], limits: Limits, solve: Solve) -> bool | None:
-    """Whether some row meets these demands; None if the limits came first. The first row found is enough."""
-    any_gap = replace(limits, solutions=1, absolute_gap=_ANY_GAP)
-    status = solve(kept(problem, demands), any_gap).status
-    return {"infeasible": False, "unknown": None}.get(status, True)
+# -- asking the engine ---------------------------------------------------------------------------------------------------
 
 
-def _grown(problem: Problem, demands: frozenset[int], everything: frozenset[int], limits: Limits, solve: Solve) -> frozenset[int]:
+class _Asking:
+    """Questions to the engine about sets of demands, within one limit of time; what is known is not asked again."""
+
+    def __init__(self, problem: Problem, solve: Solve, limits: Limits) -> None:
+        self.problem, self.solve, self.limits = problem, solve, replace(limits, solutions=1, other_features=False)
+        threshold = problem.plausibility is not None and problem.plausibility.lower > -math.inf
+        self.everything: Members = frozenset(range(len(problem.schema.constraints) + threshold))
+        #: The share of the time after which nothing more is asked.
+        self.end = 1.0
+        self._started = time.perf_counter()
+        self._met: list[Members] = []
+        self._excluded: list[Members] = []
+        self._best: dict[Members, Result] = {}
+
+    @property
+    def seconds(self) -> float:
+        """What is left of the time."""
+        return self.end * self.limits.seconds - (time.perf_counter() - self._started)
+
+    def within(self, *, any_answer: bool = False) -> Limits:
+        """The limits of one question."""
+        limits = replace(self.limits, seconds=max(self.seconds, _LEAST_SECONDS))
+        return replace(limits, absolute_gap=_ANY_GAP) if any_answer else limits
+
+    def possible(self, demands: Members) -> bool | None:
+        """Whether some row meets these demands; None if the limits came first. The first row found is enough."""
+        if any(demands <= met for met in self._met):
+            return True
+        if any(excluded <= demands for excluded in self._excluded):
+            return False
+        if self.seconds < _LEAST_SECONDS:
+            return None
+        return self._noted(demands, self.solve(kept(self.problem, demands), self.within(any_answer=True)))
+
+    def best_without(self, given_up: Members) -> Result:
+        """The best answer if these demands are given up."""
+        demands = self.everything - given_up
+        if demands not in self._best:
+            self._best[demands] = self.solve(kept(self.problem, demands), self.within())
+            self._noted(demands, self._best[demands])
+        return self._best[demands]
+
+    def _noted(self, demands: Members, result: Result) -> bool | None:
+        if result.solutions:
+            self._met.append(demands)
+            return True
+        if result.status == "infeasible":
+            self._excluded.append(demands)
+            return False
+        return None
+
+
+# -- conflicts -----------------------------------------------------------------------------------------------------------
+
+
+def _shrunk(asking: _Asking, conflict: Members) -> Members:
+    """A conflict of which nothing can be left out, as far as is decided in time: half of it, quarters, ..., one by one."""
+    size = max(len(conflict) // 2, 1)
+    while True:
+        members, start = sorted(conflict), 0
+        while start < len(members):
+            fewer = frozenset(members[:start] + members[start + size :])
+            if asking.possible(fewer) is False:
+                members = sorted(fewer)
+            else:
+                start += size
+        conflict = frozenset(members)
+        if size == 1 or not conflict:
+            return conflict
+        size = max(min(size // 2, len(conflict) // 2), 1)
+
+
+def _smallest(asking: _Asking, conflict: Members) -> tuple[Members, bool]:
+    """The smallest conflict, or the smallest that is known; and whether that is proved."""
+    corrections: list[Members] = []
+    while True:
+        candidate = smallest_hitting_set(corrections, len(conflict) - 1)
+        if candidate is None:  # every conflict has as many demands as this one
+            return conflict, True
+        possible = asking.possible(candidate)
+        if possible is None:
+            return conflict, False
+        if not possible:
+            return candidate, True
+        corrections.append(asking.everything - _grown(asking, candidate))
+
+
+def _grown(asking: _Asking, demands: Members) -> Members:
     """Demands that can be met, with more added as long as they still can (one that is not decided is left out)."""
-    for demand in sorted(everything - demands):
-        if _possible(problem, demands | {demand}, limits, solve):
+    for demand in sorted(asking.everything - demands):
+        if asking.possible(demands | {demand}):
             demands |= {demand}
     return demands
 
 
-def _smallest_hitting_set(sets: list[frozenset[int]], count: int) -> frozenset[int]:
-    """The smallest set with a member of every one of these."""
-    for size in range(count + 1):
-        for chosen in combinations(range(count), size):
-            if all(members.intersection(chosen) for members in sets):
-                return frozenset(chosen)
-    raise ProblemError("A conflict", "exist", "demands that can all be met", "use solve")
+# -- what to do ----------------------------------------------------------------------------------------------------------
 
 
-def _reasons(problem: Problem, demands: frozenset[int], limits: Limits, solve: Solve) -> tuple[Reason, ...]:
-    everything = frozenset(range(len(problem.schema.constraints) + _thresholds(problem)))
-    reasons = []
-    for demand in sorted(demands):
-        result = solve(kept(problem, everything - {demand}), limits)
-        without = result.solutions[0].objective if result.solutions else None
-        if demand < len(problem.schema.constraints):
-            constraint = problem.schema.constraints[demand]
-            reasons.append(Reason(str(constraint), constraint, without))
+def _reason(asking: _Asking, demand: int, words: LikelihoodWords | None) -> Reason:
+    result = asking.best_without(frozenset({demand}))
+    without = result.solutions[0].objective if result.solutions else None
+    decided = bool(result.solutions) or result.status == "infeasible"
+    constraint = _constraint(asking, demand)
+    if constraint is not None:
+        return Reason(str(constraint), constraint, without, decided=decided)
+    reachable = likeliest(asking.problem, asking.solve, asking.within()) if without is not None or not decided else None
+    told = "" if reachable is None else f"has {reachable:.2f}" if words is None else f"is {words.of(reachable)}"
+    return Reason(_demand(asking, demand, words), None, without, reachable, decided, told)
+
+
+def _constraint(asking: _Asking, demand: int) -> Constraint | None:
+    constraints = asking.problem.schema.constraints
+    return constraints[demand] if demand < len(constraints) else None
+
+
+def _demand(asking: _Asking, demand: int, words: LikelihoodWords | None) -> str:
+    constraint, plausibility = _constraint(asking, demand), asking.problem.plausibility
+    if constraint is not None:
+        return str(constraint)
+    assert plausibility is not None
+    if words is not None:
+        return f"an answer must be {words.asked}"
+    return f"an answer must be likely enough (a log-likelihood of at least {plausibility.lower:.2f})"
+
+
+def _way_out(asking: _Asking, conflict: Members, words: LikelihoodWords | None) -> WayOut | None:
+    """The fewest demands to give up, and of as few those that bring the cheapest answer."""
+    conflicts, tried, proved = [conflict], set[Members](), True
+    best: tuple[float, Members, Numbers] | None = None
+    while asking.seconds >= _LEAST_SECONDS:
+        most = len(asking.everything) if best is None else len(best[1])
+        given_up = next((chosen for chosen in hitting_sets(conflicts, most) if chosen not in tried), None)
+        if given_up is None:
+            break
+        tried.add(given_up)
+        result = asking.best_without(given_up)
+        if result.solutions:
+            answer = result.solutions[0]
+            proved &= result.status == "optimal"
+            best = min(best or (math.inf, given_up, answer.row), (answer.objective, given_up, answer.row), key=lambda way: way[0])
+        elif result.status == "infeasible":
+            conflicts.append(_shrunk(asking, asking.everything - given_up))
         else:
-            assert problem.plausibility is not None
-            text = f"an answer must be likely enough (a log-likelihood of at least {problem.plausibility.lower:.2f})"
-            reasons.append(Reason(text, None, without, likeliest(problem, solve, limits)))
-    return tuple(reasons)
+            proved = False
+    else:
+        proved = False
+    if best is None:
+        return None
+    cost, given_up, row = best
+    places = sorted(given_up)
+    demands, constraints = (tuple(_demand(asking, i, words) for i in places), tuple(_constraint(asking, i) for i in places))
+    return WayOut(demands, constraints, cost, row, proved)
 
 
 def likeliest(problem: Problem, solve: Solve, limits: Limits | None = None) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import Any
 
 from likely._display.markup import Html, el, join
@@ -38,8 +39,12 @@ def _section(title: str, *parts: Html | None, note: str = "") -> Html:
 def _because(reason: Any) -> Html | None:
     if reason is None:
         return None
-    head, *reasons = str(reason).splitlines()
-    return _section("Why not", el("ul", *(el("li", line.removeprefix("- ")) for line in reasons)), note=head)
+    head, *lines = str(reason).splitlines()
+    parts: list[Html] = []
+    for is_item, group in groupby(lines, key=lambda line: line.startswith("- ")):
+        items = [line.removeprefix("- ") for line in group]
+        parts.append(el("ul", *(el("li", item) for item in items)) if is_item else el("p", *items))
+    return _section("Why not", *parts, note=head)
 
 
 def _answers(explanation: Explanation) -> Html | None:

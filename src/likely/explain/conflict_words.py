@@ -1,0 +1,48 @@
+"""What likelihoods mean, for people: beside the training rows, not as logarithms."""
+
+from __future__ import annotations
+
+import math
+
+from likely.explain.fitted import Fitted
+from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
+from likely.explain.query import Query
+from likely.problem import LikelihoodWords
+from likely.schema.values import show_value
+
+_SHARES = {0.5: "half", 0.25: "a quarter", 0.75: "three quarters", 1.0: "all"}
+
+
+def likelihood_words(fitted: Fitted, query: Query) -> LikelihoodWords | None:
+    """How to speak of the likelihoods of a query to one class; None if there are no training rows to compare with.
+
+    Args:
+        fitted: What the explainer knows.
+        query: What was asked.
+    """
+    number = fitted.form.classes.index(query.target) if query.of_class else None
+    rows = f"the training rows of {show_value(query.target)}" if query.of_class else "the training rows"
+    density = query.density
+
+    def percent(log: float) -> int | None:
+        percentile = fitted.training.percentile(log, density, number)
+        return None if percentile is None else math.floor(percentile)
+
+    def of(log: float) -> str:
+        share = percent(log)
+        return f"likelier than {share} % of them" if share else "less likely than all of them"
+
+    if percent(0.0) is None:
+        return None
+    variant = query.plausibility
+    if isinstance(variant, Quantile):
+        return LikelihoodWords(f"at least as likely as {_share(variant.q)} of {rows}", of)
+    if isinstance(variant, AtLeastFactual):
+        return LikelihoodWords(f"at least as likely as the row itself, or as {_share(variant.most)} of {rows}", of)
+    if isinstance(variant, Threshold):
+        return LikelihoodWords(f"at least as likely as {percent(float(variant.log_likelihood))} % of {rows}", of)
+    return None
+
+
+def _share(q: float) -> str:
+    return _SHARES.get(q, f"{100 * q:.4g} %")
