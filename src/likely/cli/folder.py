@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from likely._files import read_text, write_text
 from likely.errors import ExplainerError, PredictorError
 from likely.explain import Explainer
 from likely.schema import Schema
@@ -59,7 +60,7 @@ def save_explainer(explainer: Explainer, folder: str, *, data: str, target: str,
     """Write an explainer, and where its files are."""
     explainer.save(folder)
     source = {"data": str(Path(data).resolve()), "target": target, "model": model}
-    (Path(folder) / _SOURCE).write_text(json.dumps(source, ensure_ascii=False, indent=1), encoding="utf-8")
+    write_text(Path(folder) / _SOURCE, json.dumps(source, ensure_ascii=False, indent=1))
 
 
 def open_explainer(options: argparse.Namespace) -> Explainer:
@@ -76,7 +77,7 @@ def source_of(folder: str) -> dict[str, str]:
     """From which files an explainer was made; nothing if it was saved from Python."""
     file = Path(folder) / _SOURCE
     try:
-        source: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        source: dict[str, str] = json.loads(read_text(file)) if file.is_file() else {}
     except ValueError as error:
         raise ExplainerError("The source of a saved explainer", "be JSON", error, f"remove {file}") from None
     return source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ from likely.errors import LikelyError, LikelyWarning
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show an arrow shows a question mark
+            stream.reconfigure(errors="replace")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", LikelyWarning)

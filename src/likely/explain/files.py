@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from likely._files import read_text, replacing, write_text
 from likely.circuit import Circuit
 from likely.errors import ExplainerError, PredictorError
 from likely.explain.fitted import Fitted
@@ -34,11 +35,11 @@ def save(folder: str | Path, fitted: Fitted, model: Any, settings: Mapping[str, 
         "classes": list(fitted.form.classes),
     }
     data = {"version": VERSION, "settings": dict(settings), "model": reference, "versions": dict(fitted.evidence.versions)}
-    (place / _MAIN).write_text(json.dumps(data, ensure_ascii=False, indent=1), encoding="utf-8")
-    (place / _SCHEMA).write_text(fitted.schema.to_json(), encoding="utf-8")
-    (place / _CIRCUIT).write_text(fitted.circuit.to_json(), encoding="utf-8")
-    with (place / _TRAINING).open("wb") as file:
+    write_text(place / _SCHEMA, fitted.schema.to_json())
+    write_text(place / _CIRCUIT, fitted.circuit.to_json())
+    with replacing(place / _TRAINING) as file:
         np.savez_compressed(file, **fitted.training.to_arrays())  # type: ignore[arg-type]
+    write_text(place / _MAIN, json.dumps(data, ensure_ascii=False, indent=1))  # last: with it, the folder is whole
 
 
 def load(folder: str | Path, model: Any = None, encoder: Any = None) -> tuple[Fitted, Any, dict[str, Any]]:
@@ -52,8 +53,8 @@ def load(folder: str | Path, model: Any = None, encoder: Any = None) -> tuple[Fi
             f"The explainer in {place.name!r}", f"be loaded with its model, a {reference['class']}", "none",
             "write Explainer.load(folder, model)",
         )  # fmt: skip
-    schema = Schema.from_json((place / _SCHEMA).read_text(encoding="utf-8"))
-    circuit = Circuit.from_json((place / _CIRCUIT).read_text(encoding="utf-8"))
+    schema = Schema.from_json(read_text(place / _SCHEMA))
+    circuit = Circuit.from_json(read_text(place / _CIRCUIT))
     with np.load(place / _TRAINING, allow_pickle=False) as arrays:
         training = Training.from_arrays({name: arrays[name] for name in arrays.files})
     asked = user_model(model, schema, encoder=encoder, classes=[plain(label) for label in reference["classes"]])
@@ -74,7 +75,7 @@ def _read_main(place: Path) -> dict[str, Any]:
             "A saved explainer", "be a folder that Explainer.save wrote", f"{place} without {missing[0]}", "check the path"
         )
     try:
-        data: dict[str, Any] = json.loads((place / _MAIN).read_text(encoding="utf-8"))
+        data: dict[str, Any] = json.loads(read_text(place / _MAIN))
     except ValueError as error:
         raise ExplainerError("A saved explainer", "be JSON", error, "save it again") from None
     version = data.get("version")

@@ -130,7 +130,7 @@ def _rounds_in_score(header: Mapping[str, str]) -> int:
 
 def _fields(text: str) -> dict[str, str]:
     """Lines of "key=value"; a flag is a line without value."""
-    pairs = (line.partition("=") for line in text.splitlines())
+    pairs = (line.partition("=") for line in text.replace("\r\n", "\n").split("\n"))
     return {key: value for key, _, value in pairs}
 
 

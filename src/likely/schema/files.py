@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pandas.api import types
 
+from likely._files import write_text
 from likely.errors import SchemaError
 from likely.schema.values import Name, holds_dates
 
@@ -48,10 +49,10 @@ def save_yaml(data: dict[str, Any], path: str | Path) -> None:
     text = None
     if file.is_file():
         try:
-            text = yaml.updated(file.read_text(encoding="utf-8"), data)
+            text = yaml.updated(file.read_bytes().decode("utf-8-sig"), data)
         except UnicodeDecodeError:
             text = None
-    file.write_text(to_yaml(data) if text is None else text, encoding="utf-8")
+    write_text(file, to_yaml(data) if text is None else text)
 
 
 def read_text(path: str | Path) -> Any:
@@ -66,7 +67,7 @@ def read_text(path: str | Path) -> Any:
     if not file.is_file():
         raise SchemaError("A schema file", "exist", str(file), "check the path")
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_bytes().decode("utf-8-sig")
         return json.loads(text) if file.suffix == ".json" else yaml.loaded(text)
     except (ValueError, yaml.YAMLError) as error:
         raise SchemaError("A schema file", "be YAML or JSON", _said(file, error), "correct the line it names") from None

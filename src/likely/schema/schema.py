@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from likely._files import write_text
 from likely.errors import LikelyWarning, SchemaError
 from likely.schema import files, show
 from likely.schema.constraint import Constraint
@@ -371,7 +372,7 @@ class Schema:
             path: The file.
         """
         if Path(path).suffix == ".json":
-            Path(path).write_text(self.to_json(), encoding="utf-8")
+            write_text(path, self.to_json())
         else:
             files.save_yaml(self.to_dict(), path)
 

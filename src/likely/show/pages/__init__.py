@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from likely._display.markup import Html, el, join
+from likely._files import write_text
 from likely.errors import ExplainerError
 from likely.explain import Explanation, Front, Verification
 from likely.show.pages.many import many_page
@@ -50,7 +51,7 @@ def report(
     file = Path(path)
     if not file.parent.is_dir():
         raise ExplainerError("A report", "be written into a folder that exists", str(file), "make the folder first")
-    file.write_text(_page(title or kind, kind, body), encoding="utf-8")
+    write_text(file, _page(title or kind, kind, body))
 
 
 def _page(title: str, kind: str, body: Html) -> str:

@@ -39,7 +39,7 @@ def _section(title: str, *parts: Html | None, note: str = "") -> Html:
 def _because(reason: Any) -> Html | None:
     if reason is None:
         return None
-    head, *lines = str(reason).splitlines()
+    head, *lines = str(reason).split("\n")
     parts: list[Html] = []
     for is_item, group in groupby(lines, key=lambda line: line.startswith("- ")):
         items = [line.removeprefix("- ") for line in group]
