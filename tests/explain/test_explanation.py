@@ -219,7 +219,8 @@ def test_a_file_of_version_1_is_read() -> None:
     answer = likely.Explanation.from_dict(data)
     assert answer.bounds == Bounds(data["bounds"]["found"], data["bounds"]["proven"])
     assert answer.nodes == data["boxes"] > 0
-    assert answer.query.question == likely.Question(target="yes", k=2, plausibility=likely.Quantile(0.5))
+    as_then = {"unread": "free", "may_become_missing": True, "rounding": 0.0}
+    assert answer.query.question == likely.Question(target="yes", k=2, plausibility=likely.Quantile(0.5), **as_then)
     assert likely.Immutable("housing") in answer.query.schema.constraints  # rules of the question were written there only
     assert answer.query.values == tuple(data["query"]["values"])
     assert answer.best.sentence == data["counterfactuals"][0]["sentence"]

@@ -28,6 +28,9 @@ questions = st.builds(
     locked=st.lists(st.sampled_from(["age", "income", 7])),
     limits=st.builds(Limits, seconds=st.floats(0.1, 99), nodes=st.integers(1, 99), pool_gap=st.sampled_from([0.1, math.inf])),
     margin=st.floats(0, 2),
+    unread=st.sampled_from(["keep", "free"]),
+    may_become_missing=st.sampled_from([True, False, (), ["age", 7]]),
+    rounding=st.floats(0, 1),
 )
 
 
@@ -78,9 +81,14 @@ def test_limits_only_say_when_to_stop() -> None:
 def test_one_rule_or_name_is_enough() -> None:
     rule = likely.MaxChanges(2)
     assert likely.Question(constraints=rule, locked="age") == likely.Question(constraints=[rule], locked=["age"])  # type: ignore[arg-type]
-    asked = likely.Question(constraints=[rule], locked=["age"]).schema_with_rules(schema_of())
+    row = schema_of().encode_row(rejected().iloc[0])
+    asked = likely.Question(constraints=[rule], locked=["age"]).schema_with_rules(schema_of(), row)
     assert asked.constraints == (*schema_of().constraints, rule, likely.Immutable("age"))
-    assert likely.Question().schema_with_rules(schema_of()) is schema_of()
+    assert likely.Question().schema_with_rules(schema_of(), row) is schema_of()
+    assert likely.Question(limits=5) == likely.Question(limits=Limits(seconds=5))  # type: ignore[arg-type]
+    assert explainer_of().explain(rejected().iloc[0], limits=5, constraints=rule).best.number_of_changes <= 2  # type: ignore[typeddict-item]
+    missing = likely.Question(may_become_missing="age")
+    assert missing == likely.Question(may_become_missing=["age"]) != likely.Question(may_become_missing=False)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +97,15 @@ def test_one_rule_or_name_is_enough() -> None:
         ({"k": 0}, "k, the number of answers, must be a whole number of at least 1; got 0. Hint: leave it out for one answer"),
         ({"k": True}, "k, the number of answers, must be a whole number of at least 1; got True"),
         ({"diversity": "rows"}, "The diversity of answers must be 'features' or 'values'; got 'rows'"),
-        ({"limits": 5}, r"The limits of a question must be Limits; got 5. Hint: write limits=Limits\(seconds=5\)"),
+        ({"limits": "5"}, r"The limits of a question must be Limits, or a number of seconds; got '5'. Hint: write limits=Limits"),
+        ({"limits": True}, "The limits of a question must be Limits, or a number of seconds; got True"),
+        ({"limits": 0}, "Limits must be positive"),
+        ({"limits": math.nan}, "Limits must be positive"),
+        ({"unread": "lock"}, r"What is done with unread features \(unread\) must be 'keep' or 'free'; got 'lock'"),
+        ({"rounding": -1e-4}, r"What round numbers may cost \(rounding\) must be a number of at least 0; got -0.0001"),
+        ({"rounding": math.nan}, r"What round numbers may cost \(rounding\) must be a number of at least 0; got nan"),
+        ({"margin": math.inf}, "The margin of score must be a number of at least 0; got inf"),
+        ({"weight": math.nan}, "The weight of likelihood must be a number of at least 0; got nan"),
         ({"limits": Limits(solutions=3)}, "leave the number of answers to the question; got .* Hint: ask with k=3"),
         ({"limits": Limits(other_features=True), "diversity": "values"}, "leave the diversity of answers to the question"),
         ({"constraints": "age"}, r"The constraints of a question must be rules; got 'age'. Hint: write constraints=\["),

@@ -82,7 +82,7 @@ def test_a_model_that_never_agrees_is_disputed() -> None:
 def test_answers_that_the_model_accepts_are_kept() -> None:
     """Of several answers, the model rejects the cheapest ones at every margin."""
     table = pd.DataFrame({"x": [*range(11), *range(11)], "z": [0] * 11 + [1] * 11})
-    answer = stubborn(5, table).explain({"x": 1, "z": 0}, k=8, plausibility=None, diversity="values")
+    answer = stubborn(5, table).explain({"x": 1, "z": 0}, k=8, plausibility=None, diversity="values", unread="free")
     assert answer.status == "feasible"
     assert [counterfactual.row.to_dict() for counterfactual in answer.counterfactuals] == [{"x": x, "z": 1} for x in (6, 7, 8)]
     assert answer.bounds.upper == answer.counterfactuals[-1].objective

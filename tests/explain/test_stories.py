@@ -73,7 +73,7 @@ def test_xgboost_with_missing_values() -> None:
     explainer = fitted(model, X, y)
     before = model.predict(X)
     ways = set()
-    for i, answer in enumerate(explainer.explain_many(X, plausibility=likely.Quantile(0.1))):
+    for i, answer in enumerate(explainer.explain_many(X, plausibility=likely.Quantile(0.1), may_become_missing=True)):
         assert answer.status == "optimal"
         frame = answer.to_frame()
         assert model.predict(frame)[0] == answer.best.label == 1 - before[i]
@@ -194,7 +194,7 @@ def test_points_at_the_boundary_of_singles(last: object) -> None:
     explainer = fitted(model, X, y)
     rows = X[model.predict(X) == "no"].head(15)
     closer_rows = 0
-    for i, answer in enumerate(explainer.explain_many(rows, plausibility=None)):
+    for i, answer in enumerate(explainer.explain_many(rows, plausibility=None, rounding=0)):
         assert answer.status == "optimal"
         frame = answer.to_frame()
         assert frame.dtypes["income"] == np.float32

@@ -9,11 +9,12 @@ from threading import Event
 
 from likely._display.progress import progress_bar
 from likely.errors import LikelyWarning
+from likely.explain.concluding import concluded, labels_of
 from likely.explain.engines import engine_of
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted
 from likely.explain.query import Query
-from likely.explain.solving import Draft, concluded, drafted, labels_of
+from likely.explain.solving import Draft, drafted
 from likely.problem import Progress
 
 

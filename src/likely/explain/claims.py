@@ -14,6 +14,7 @@ from likely.circuit import Circuit
 from likely.errors import LikelyError, LikelyWarning
 from likely.explain.answer_claims import Judge, answer_checks
 from likely.explain.check import Check
+from likely.explain.concluding import RAISE, RAISES, allowed_gap
 from likely.explain.engines import ENGINES
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted
@@ -21,10 +22,11 @@ from likely.explain.model import UserModel, fingerprint
 from likely.explain.plain import same_values
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.query import Query
-from likely.explain.solving import RAISES, allowed_gap, problems_of, starts_for, thresholds_of
+from likely.explain.solving import problems_of, starts_for, thresholds_of
 from likely.explain.training import Training, given_names
+from likely.explain.unread import unread_features
 from likely.problem.tolerances import SINGLES_ROUNDING, close, rounding
-from likely.schema import Constraint, Immutable, Schema
+from likely.schema import Schema
 from likely.schema.values import Value, show_value
 
 _TRAINING = "give the training rows, or the explainer"
@@ -98,7 +100,7 @@ def _file(explanation: Explanation) -> Iterator[Check]:
 def _schema(explanation: Explanation, material: Material) -> Iterator[Check]:
     query, base = explanation.query, material.schema
     claim = "features, rules and costs are those of the schema and the question"
-    rules = _rules(query)
+    rules = query.rules
     if not material.schema_given:
         asked = set(rules) <= set(query.schema.constraints)
         yield Check(claim, None if asked else False, "give the schema" if asked else "a rule of the question is missing")
@@ -148,7 +150,11 @@ def _question(explanation: Explanation, material: Material) -> Iterator[Check]:
         yield Check(claim, None, "give the circuit")
     else:
         yield Check(claim, given_names(variant.given, material.schema, material.circuit) == query.given)
-    raised = [query.question.margin * 10**i for i in range(RAISES + 1)]
+    if query.question.unread == "keep":
+        unread = unread_features(model.form, model.schema)
+        claim = "what the model does not read is what it says"
+        yield Check(claim, query.unread == unread and set(query.kept) <= set(unread), ", ".join(map(str, unread)))
+    raised = [query.question.margin * RAISE**i for i in range(RAISES + 1)]
     yield Check("the margin is the one that was asked for, or raised", any(close(m, explanation.margin, 1e-12) for m in raised))
 
 
@@ -199,7 +205,7 @@ def _status(explanation: Explanation) -> Iterator[Check]:
     known = not math.isnan(bounds.lower) and (bounds.lower < math.inf or status in ("optimal", "infeasible"))
     yield Check("the lower bound is one that the status allows", known, f"{bounds.lower:.6g}")
     if status == "optimal":
-        near = bounds.gap <= allowed_gap(explanation.query.limits, bounds.upper)
+        near = bounds.gap <= allowed_gap(explanation.query, bounds.upper)
         yield Check("the bounds are as close as was asked for", near, f"gap {bounds.gap:.3g}")
 
 
@@ -210,7 +216,7 @@ def _list_of_answers(explanation: Explanation) -> Iterator[Check]:
     yield Check("the best answer comes first", objectives == sorted(objectives))
     yield Check("the answers differ", len({answer.values for answer in answers}) == len(answers))
     costliest = objectives[0] + query.limits.pool_gap * abs(objectives[0]) if query.limits.pool_gap < math.inf else math.inf
-    yield Check("none is costlier than was allowed", objectives[-1] <= costliest + rounding(costliest, SINGLES_ROUNDING))
+    yield Check("none is costlier than was allowed", objectives[-1] <= query.worst_polished(costliest))
     if query.several_ways:
         changed = [set(answer.changes) for answer in answers]
         more = [j for j in range(len(answers)) if any(changed[i] <= changed[j] for i in range(j))]
@@ -279,12 +285,7 @@ def base_schema(query: Query) -> Schema:
     Args:
         query: The query.
     """
-    rules, constraints = _rules(query), query.schema.constraints
+    rules, constraints = query.rules, query.schema.constraints
     if rules and constraints[-len(rules) :] == rules:
         constraints = constraints[: -len(rules)]
     return replace(query.schema, constraints=constraints)
-
-
-def _rules(query: Query) -> tuple[Constraint, ...]:
-    """The rules of the question alone."""
-    return (*query.question.constraints, *(Immutable(name) for name in query.question.locked))

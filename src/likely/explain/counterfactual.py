@@ -55,7 +55,10 @@ class Counterfactual:
 
     @cached_property
     def changes(self) -> dict[Name, tuple[Any, Any]]:
-        """Each feature that changes: its value before and after. An unknown value is None before."""
+        """Each feature with a new value: the one before and the one after.
+
+        An unknown value that is filled in is listed, too, with None before; it does not count as a change.
+        """
         before, after = self.query.factual, self.numbers
         places = np.flatnonzero(~same_values(before, after)).tolist()
         changed = [(j, self.query.schema.features[j]) for j in places]
@@ -63,8 +66,8 @@ class Counterfactual:
 
     @property
     def number_of_changes(self) -> int:
-        """How many features change."""
-        return int((~same_values(self.query.factual, self.numbers)).sum())
+        """How many features change, as `MaxChanges` counts them: not those whose unknown value was filled in."""
+        return int(self.query.changed(self.numbers).sum())
 
     @property
     def sentence(self) -> str:

@@ -18,7 +18,9 @@ from likely.circuit import Circuit, learn
 from likely.errors import ExplainerError, LikelyWarning, NotFittedError, ProblemError, SchemaError
 from likely.explain import files
 from likely.explain.batch import explained_all
+from likely.explain.concluding import explained
 from likely.explain.conflict_words import likelihood_words
+from likely.explain.dtype_rounding import held_row
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted, refuse_misfit
@@ -27,7 +29,7 @@ from likely.explain.model import user_model
 from likely.explain.params import Params
 from likely.explain.query import Query, unknown_feature
 from likely.explain.question import Question, QuestionOptions, asked_question
-from likely.explain.solving import explained, problems_of, starts_for, thresholds_of
+from likely.explain.solving import problems_of, starts_for, thresholds_of
 from likely.explain.training import UNKNOWN_CLASS, given_names, training_of
 from likely.predictor import Form
 from likely.problem import Conflict, Progress, why
@@ -282,6 +284,7 @@ class Explainer(Params):
     def _query(self, row: Numbers, question: Question, label: Value = None) -> Query:
         """The question about one row; the model is asked for the label of a complete row, if it is not given."""
         fitted = self._known
+        row = held_row(fitted.schema, row)
         unknown = unknown_feature(fitted.schema, row)
         if unknown is not None:
             if question.target is None:
@@ -291,11 +294,11 @@ class Explainer(Params):
                 )  # fmt: skip
         elif label is None:
             label = fitted.user_model.labels(row[None])[0]
-        schema = question.schema_with_rules(fitted.schema).widened(row)
+        schema = question.schema_with_rules(fitted.schema.widened(row), row)
         variant = question.plausibility
         given = () if variant is None else given_names(variant.given, fitted.schema, fitted.circuit)
         question = replace(question, target=_target(fitted.form, label, question.target))
-        return Query(schema, row, label, question, given, self.engine, self.solver)
+        return Query(schema, row, label, question, given, self.engine, self.solver, fitted.unread)
 
     # -- files ----------------------------------------------------------------------------------------------------
 

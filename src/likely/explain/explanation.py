@@ -17,7 +17,7 @@ from likely.explain.counterfactual import Counterfactual
 from likely.explain.plain import digest, plain_numbers, with_infinities
 from likely.explain.query import Query, ReadSchema
 from likely.explain.upgrade import upgraded
-from likely.problem import Bounds
+from likely.problem import Bounds, Progress, Statistics
 from likely.schema import Schema
 from likely.schema.values import Value
 
@@ -76,6 +76,8 @@ class Explanation:
     interrupted: bool = False
     nodes: int = field(default=0, compare=False)
     seconds: float = field(default=0.0, compare=False)
+    #: What the searches took: rows tested, values filtered, time per part, and how the bounds moved.
+    statistics: Statistics = field(default_factory=Statistics, compare=False)
     #: Of an explanation from a file.
     reading: Reading | None = field(default=None, compare=False)
 
@@ -146,6 +148,7 @@ class Explanation:
             "interrupted": self.interrupted,
             "nodes": self.nodes,
             "seconds": self.seconds,
+            "statistics": {**vars(self.statistics), "trace": [plain_numbers(vars(now)) for now in self.statistics.trace]},
         }
 
     @classmethod
@@ -202,6 +205,9 @@ def _parts(data: Mapping[str, Any], read_schema: ReadSchema) -> dict[str, Any]:
     parts["counterfactuals"] = tuple(Counterfactual.from_dict(answer, query) for answer in parts["counterfactuals"])
     parts["thresholds"] = tuple((label, float(lower)) for label, lower in parts["thresholds"])
     parts["evidence"] = Evidence(**parts["evidence"])
+    statistics = dict(parts["statistics"])
+    trace = tuple(Progress(**with_infinities(now)) for now in statistics.pop("trace"))
+    parts["statistics"] = Statistics(**statistics, trace=trace)
     return parts
 
 

@@ -14,10 +14,11 @@ from likely.explain.explanation import Evidence
 from likely.explain.model import UserModel, fingerprint
 from likely.explain.query import Query
 from likely.explain.training import Training
+from likely.explain.unread import unread_features
 from likely.predictor import Form
 from likely.problem import Plausibility
 from likely.schema import Feature, Schema
-from likely.schema.values import Numbers, Value
+from likely.schema.values import Name, Numbers, Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,11 @@ class Fitted:
     def form(self) -> Form:
         """What the model computes."""
         return self.user_model.form
+
+    @cached_property
+    def unread(self) -> tuple[Name, ...]:
+        """The names of the features that the model does not read."""
+        return unread_features(self.form, self.schema)
 
     @cached_property
     def evidence(self) -> Evidence:

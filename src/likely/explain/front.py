@@ -173,6 +173,8 @@ def _by_changes(query: Query, answer: Answer) -> Front:
         point = answer(replace(query, schema=query.schema.with_constraints(MaxChanges(most))), None)
         if not point:
             return Front("changes", tuple(points), point)
+        if point.best.number_of_changes > most:  # an engine that does not keep the rule would never end
+            break
         if point.best.cost <= points[0].best.cost + SAME_COST:
             points.pop(0)  # as cheap with fewer changes
         points.insert(0, point)

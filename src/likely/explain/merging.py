@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from likely.explain.plain import same_values
 from likely.explain.query import Query
-from likely.problem import Bounds, Limits, Proof, Result, Solution, Statistics, Status
+from likely.problem import Bounds, Limits, Progress, Proof, Result, Solution, Statistics, Status
 from likely.problem.tolerances import TIE
 from likely.schema import Constraint, Forbid
 from likely.schema.conditions import changes
 from likely.schema.values import Name
+
+#: How often more answers are searched for, where several turn out to be the same.
+_MORE = 3
 
 
 class Search(Protocol):
@@ -39,8 +42,9 @@ def in_turn(search: Search, query: Query) -> Result:
     """Answers one after the other, none of which changes all that a better one changes.
 
     Each search is asked to leave a feature of every answer before as it is; so it has the proof of its own answer, and the
-    last one that of the list.
+    last one that of the list. It ends with the time, and when a search brings nothing that was not excluded before.
     """
+    started = time.perf_counter()
     limits, rules = query.limits, list[Constraint]()
     results: list[Result] = []
     pool: list[Solution] = []
@@ -54,10 +58,29 @@ def in_turn(search: Search, query: Query) -> Result:
         # of answers that are as good as each other, the one that changes less is kept
         pool = [other for other in pool if other.objective < best.objective - TIE or not names <= _changed(other, query)]
         pool.append(best)
-        if result.status != "optimal" or not names:
+        rule = Forbid(*map(changes, sorted(names, key=str))) if names else None
+        if result.status != "optimal" or rule is None or rule in rules or time.perf_counter() - started > limits.seconds:
             break
-        rules.append(Forbid(*map(changes, sorted(names, key=str))))
+        rules.append(rule)
     return _of_pool(pool, results)
+
+
+def distinct(search: Search, limits: Limits) -> Result:
+    """As many answers as the limits ask for that differ in some value.
+
+    Answers that become the same row without changes that do nothing are one: then more are searched for, a few times.
+    """
+    results = [search(limits, ())]
+    while len(results) < _MORE and results[-1].status == "optimal" and 0 < len(results[-1].solutions) < limits.solutions:
+        result = search(replace(limits, solutions=limits.solutions * 2 ** len(results)), ())
+        results.append(result)
+        if len(result.solutions) == len(results[-2].solutions):
+            break
+    best = max(results, key=lambda result: len(result.solutions))
+    pool, left_out = best.solutions[: limits.solutions], best.solutions[limits.solutions :]
+    lower = min([best.bounds.lower, *(solution.objective for solution in left_out)])
+    bounds = Bounds(pool[-1].objective if pool else best.bounds.upper, lower)
+    return replace(best, solutions=pool, bounds=bounds, statistics=_total(results))
 
 
 def _of_pool(pool: Sequence[Solution], results: Sequence[Result]) -> Result:
@@ -72,21 +95,41 @@ def _of_pool(pool: Sequence[Solution], results: Sequence[Result]) -> Result:
 
 def _changed(solution: Solution, query: Query) -> frozenset[Name]:
     """The features that an answer changes."""
-    new = ~same_values(solution.row, query.factual)
+    new = query.changed(solution.row)
     return frozenset(feature.name for feature, here in zip(query.schema.features, new, strict=True) if here)
 
 
-def _total(results: Sequence[Result]) -> Statistics:
+def total(parts: Sequence[Statistics]) -> Statistics:
+    """What several searches took, one after the other.
+
+    The trace of each goes on where the one before it ended; its bounds are those of its own search.
+
+    Args:
+        parts: What each took, in order.
+    """
+    trace: list[Progress] = []
+    seconds, nodes = 0.0, 0
+    for part in parts:
+        trace += [replace(now, seconds=now.seconds + seconds, nodes=now.nodes + nodes) for now in part.trace]
+        seconds, nodes = seconds + part.seconds, nodes + part.nodes
     return Statistics(
-        nodes=sum(result.statistics.nodes for result in results),
-        tested=sum(result.statistics.tested for result in results),
-        seconds=sum(result.statistics.seconds for result in results),
+        nodes=nodes,
+        tested=sum(part.tested for part in parts),
+        filtered=sum(part.filtered for part in parts),
+        seconds=seconds,
+        seconds_score=sum(part.seconds_score for part in parts),
+        seconds_likelihood=sum(part.seconds_likelihood for part in parts),
+        trace=tuple(trace),
     )
 
 
 def _proof(results: Sequence[Result]) -> Proof:
     """All are proofs, or some are a solver's claims."""
     return "exact" if all(result.proof == "exact" for result in results) else "solver"
+
+
+def _total(results: Sequence[Result]) -> Statistics:
+    return total([result.statistics for result in results])
 
 
 def _status(results: Sequence[Result]) -> Status:

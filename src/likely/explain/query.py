@@ -9,13 +9,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from likely.explain.engines import engine_of
 from likely.explain.plain import values_of
 from likely.explain.plausibility import Variant
 from likely.explain.question import Question
 from likely.problem import Limits
-from likely.schema import Schema
+from likely.problem.tolerances import SINGLES_ROUNDING, rounding
+from likely.schema import Constraint, Immutable, Schema
 from likely.schema.values import Name, Numbers, Value
 
 #: Makes a schema of the plain data of one.
@@ -39,6 +41,9 @@ class Query:
     engine: str = "search"
     #: The solver that the engine was told to drive.
     solver: str | None = None
+    #: The names of the features that the model does not read, and of those that may not change for this reason.
+    unread: tuple[Name, ...] = ()
+    kept: tuple[Name, ...] = ()
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -91,6 +96,42 @@ class Query:
         """Whether answers were asked for none of which changes all that a better one changes."""
         return self.question.k > 1 and self.question.diversity == "features"
 
+    def changed(self, row: Numbers) -> NDArray[np.bool_]:
+        """Which features a row changes: those that the factual has with another value.
+
+        An unknown value that is filled in is no change: no rule counts it, and it costs nothing.
+
+        Args:
+            row: A complete row, as doubles.
+        """
+        return np.asarray(~np.isnan(self.factual) & (row != self.factual))
+
+    def worst_polished(self, objective: float) -> float:
+        """What the objective of an answer may rise to for round numbers, and by what a column of singles rounds.
+
+        Args:
+            objective: Of the answer as it was found.
+        """
+        return objective + rounding(objective, self.question.rounding) + rounding(objective, SINGLES_ROUNDING)
+
+    def keeping_unread(self) -> Query:
+        """The same query, in which what the model does not read may not change; itself if nothing more is kept then.
+
+        What the rules of the question itself name is not kept: somebody has asked for it.
+        """
+        if self.question.unread == "free":
+            return self
+        named = {name for rule in self.question.constraints for name in rule.features}
+        known = {name for name, number in zip(self.schema.names, self.factual, strict=True) if not np.isnan(number)}
+        locked = {rule.feature for rule in self.schema.constraints if isinstance(rule, Immutable)}
+        kept = tuple(name for name in self.unread if name in known - named - locked)
+        return replace(self, schema=self.schema.with_constraints(*map(Immutable, kept)), kept=kept) if kept else self
+
+    @property
+    def rules(self) -> tuple[Constraint, ...]:
+        """What an answer must keep to beside the rules of the explainer's schema, in the order of the query's schema."""
+        return (*self.question.rules(self.schema, self.factual), *map(Immutable, self.kept))
+
     def asking(self, **fields: Any) -> Query:
         """The same query with something else in its question.
 
@@ -108,7 +149,7 @@ class Query:
     @property
     def _identity(self) -> tuple[Any, ...]:
         """Everything, with values in the place of doubles: an unknown value equals itself."""
-        return (self.schema, self.values, self.label, self.question, self.given, self.engine, self.solver)
+        return (self.schema, self.values, self.label, self.question, self.given, self.engine, self.solver, self.unread, self.kept)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `from_dict` reads back without loss."""
@@ -120,6 +161,8 @@ class Query:
             "given": list(self.given),
             "engine": self.engine,
             "solver": self.solver,
+            "unread": list(self.unread),
+            "kept": list(self.kept),
         }
 
     @classmethod
@@ -134,7 +177,8 @@ class Query:
         fields["schema"] = schema = read_schema(fields["schema"])
         fields["factual"] = schema.encode_row(fields.pop("values"))
         fields["question"] = Question.from_dict(fields["question"])
-        fields["given"] = tuple(fields["given"])
+        for names in ("given", "unread", "kept"):
+            fields[names] = tuple(fields[names])
         return cls(**fields)
 
 

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from likely.errors import ProblemError
+from likely.explain.missing import rules_against_missing
 from likely.explain.plain import plain_numbers, with_infinities
 from likely.explain.plausibility import Quantile, Variant, Weight, check_variant, check_weight, variant_from_dict
 from likely.problem import SCORE_MARGIN, Limits
 from likely.schema import Constraint, Immutable, Schema
 from likely.schema.constraints import constraint_from_dict
-from likely.schema.values import Name, plain
+from likely.schema.values import Name, Numbers, plain
 
 MEDIAN = Quantile(0.5)
 #: A minute, and the best answer within rounding.
@@ -21,6 +22,11 @@ USUAL_LIMITS = Limits()
 
 #: In what the answers to one question differ: in the features that they change, or just in some value.
 Diversity: TypeAlias = Literal["features", "values"]
+#: Whether features that the model does not read keep their values, if there is an answer then, or may change as others do.
+Unread: TypeAlias = Literal["keep", "free"]
+
+#: How much more, relative to 1 + its objective, an answer may cost for the sake of round numbers.
+ROUNDING = 1e-4
 
 #: What a question asks by other means than by limits.
 _NOT_LIMITS = ("solutions", "other_features")
@@ -36,8 +42,11 @@ class QuestionOptions(TypedDict, total=False):
     weight: float
     constraints: Iterable[Constraint]
     locked: Iterable[Name]
-    limits: Limits
+    unread: Unread
+    may_become_missing: Iterable[Name] | bool
+    limits: Limits | float
     margin: float
+    rounding: float
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,13 @@ class Question:
         weight: How much likelihood counts in what is minimised: cost - weight * log-likelihood.
         constraints: Rules for this question alone, beside those of the schema.
         locked: The names of features that may not change this time.
-        limits: When to stop: seconds, nodes, gaps. Left out, after a minute.
+        unread: "keep": features that the model does not read stay as they are; only if there is no answer then may they change,
+            and the explanation says so. Those that `constraints` name are not kept. "free": they may change as others do.
+        may_become_missing: The names of features that an answer may leave missing although the row has a value; True for all.
+        limits: When to stop: seconds, nodes, gaps; a number is a number of seconds. Left out, after a minute.
         margin: By how much score an answer must be on the other side.
+        rounding: How much more an answer may cost, relative to 1 + its objective, so that its numbers are round; 0 to leave them
+            as they are found.
     """
 
     target: Any = None
@@ -65,14 +79,16 @@ class Question:
     weight: float = 0.0
     constraints: Iterable[Constraint] = ()
     locked: Iterable[Name] = ()
+    unread: Unread = "keep"
+    may_become_missing: Iterable[Name] | bool = ()
     limits: Limits = USUAL_LIMITS
     margin: float = SCORE_MARGIN
+    rounding: float = ROUNDING
 
     def __post_init__(self) -> None:
         _refuse_count(self.k)
-        if self.diversity not in get_args(Diversity):
-            rule = " or ".join(map(repr, get_args(Diversity)))
-            raise ProblemError("The diversity of answers", f"be {rule}", repr(self.diversity), "leave it out for 'features'")
+        _refuse_word("The diversity of answers", self.diversity, get_args(Diversity))
+        _refuse_word("What is done with unread features (unread)", self.unread, get_args(Unread))
         variant, weight = check_variant(self.plausibility), check_weight(self.weight)
         if weight and isinstance(variant, Weight):
             raise ProblemError("The weight of likelihood", "be given once", f"{variant} and weight={weight}", "leave one out")
@@ -80,9 +96,11 @@ class Question:
             "target": plain(self.target),
             "weight": weight,
             "constraints": _constraints(self.constraints),
-            "locked": (self.locked,) if isinstance(self.locked, (str, int)) else tuple(self.locked),
+            "locked": _names(self.locked),
+            "may_become_missing": self.may_become_missing is True or _names(self.may_become_missing or ()),
             "limits": _limits(self.limits, self.k, self.diversity),
-            "margin": _margin(self.margin),
+            "margin": _positive("The margin of score", self.margin, f"leave it out for {SCORE_MARGIN}"),
+            "rounding": _positive("What round numbers may cost (rounding)", self.rounding, "0 leaves numbers as they are found"),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -97,18 +115,40 @@ class Question:
         """The weight of likelihood, wherever it was given."""
         return self.plausibility.weight if isinstance(self.plausibility, Weight) else self.weight
 
-    def schema_with_rules(self, schema: Schema) -> Schema:
-        """A schema with the rules of this question.
+    def rules(self, schema: Schema, factual: Numbers) -> tuple[Constraint, ...]:
+        """The rules of this question about one row.
+
+        Args:
+            schema: The features.
+            factual: The row, as doubles.
+        """
+        missing = rules_against_missing(schema, factual, self.may_become_missing)
+        return (*self.constraints, *(Immutable(name) for name in self.locked), *missing)
+
+    def schema_with_rules(self, schema: Schema, factual: Numbers) -> Schema:
+        """A schema with the rules of this question about one row.
+
+        Args:
+            schema: The schema that holds for all questions, wide enough to hold the row.
+            factual: The row, as doubles.
+        """
+        rules = self.rules(schema, factual)
+        return schema.with_constraints(*rules) if rules else schema
+
+    def refuse_strangers(self, schema: Schema) -> None:
+        """Refuse names of features that a schema does not have.
 
         Args:
             schema: The schema that holds for all questions.
         """
-        rules = (*self.constraints, *(Immutable(name) for name in self.locked))
-        return schema.with_constraints(*rules) if rules else schema
+        missing = () if isinstance(self.may_become_missing, bool) else self.may_become_missing
+        for name in (*self.locked, *missing, *(name for rule in self.constraints for name in rule.features)):
+            schema.index(name)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `from_dict` reads back without loss."""
         limits = {name: value for name, value in asdict(self.limits).items() if name not in _NOT_LIMITS}
+        missing = self.may_become_missing
         return {
             "target": self.target,
             "k": self.k,
@@ -117,8 +157,11 @@ class Question:
             "weight": self.weight,
             "constraints": [rule.to_dict() for rule in self.constraints],
             "locked": list(self.locked),
+            "unread": self.unread,
+            "may_become_missing": missing if isinstance(missing, bool) else list(missing),
             "limits": plain_numbers(limits),
             "margin": self.margin,
+            "rounding": self.rounding,
         }
 
     @classmethod
@@ -146,12 +189,22 @@ def asked_question(question: Question | None, options: QuestionOptions) -> Quest
         question = Question()
     elif not isinstance(question, Question):
         raise ProblemError("A question", "be a Question", repr(question), f"write target={question!r}, if it is a class")
-    return replace(question, **options)
+    fields: Any = options  # a number of limits becomes one of seconds
+    return replace(question, **fields)
 
 
 def _refuse_count(k: Any) -> None:
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ProblemError("k, the number of answers,", "be a whole number of at least 1", repr(k), "leave it out for one answer")
+
+
+def _refuse_word(thing: str, word: Any, words: tuple[str, ...]) -> None:
+    if word not in words:
+        raise ProblemError(thing, f"be {' or '.join(map(repr, words))}", repr(word), f"leave it out for {words[0]!r}")
+
+
+def _names(names: Any) -> tuple[Name, ...]:
+    return (names,) if isinstance(names, (str, int)) else tuple(names)
 
 
 def _constraints(constraints: Any) -> tuple[Constraint, ...]:
@@ -167,8 +220,11 @@ def _limits(limits: Any, k: int, diversity: Diversity) -> Limits:
     """The limits as nothing but limits; refuses those that ask for other answers than the question."""
     if limits is None:
         return USUAL_LIMITS
+    if isinstance(limits, (int, float)) and not isinstance(limits, bool):
+        return Limits(seconds=limits)
     if not isinstance(limits, Limits):
-        raise ProblemError("The limits of a question", "be Limits", repr(limits), "write limits=Limits(seconds=5)")
+        rule = "be Limits, or a number of seconds"
+        raise ProblemError("The limits of a question", rule, repr(limits), "write limits=Limits(seconds=5)")
     if limits.solutions not in (1, k):
         rule, hint = "leave the number of answers to the question", f"ask with k={limits.solutions}"
         raise ProblemError("The limits of a question", rule, f"Limits(solutions={limits.solutions})", hint)
@@ -178,7 +234,7 @@ def _limits(limits: Any, k: int, diversity: Diversity) -> Limits:
     return replace(limits, solutions=1, other_features=False)
 
 
-def _margin(margin: Any) -> float:
-    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < math.inf:
-        raise ProblemError("The margin of score", "be a number of at least 0", repr(margin), f"leave it out for {SCORE_MARGIN}")
-    return float(margin)
+def _positive(thing: str, number: Any, hint: str) -> float:
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < math.inf:
+        raise ProblemError(thing, "be a number of at least 0", repr(number), hint)
+    return float(number)

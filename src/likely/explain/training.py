@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -57,13 +58,17 @@ class Training:
         return self._all[given]
 
     def quantile(self, q: float, given: tuple[str, ...], number: int | None) -> float:
-        """The log-likelihood that the share `q` of these rows is at most."""
+        """The log-likelihood that the share `q` of these rows is at most.
+
+        Between two rows it is interpolated, as numpy does it; next to an impossible row, that of the less likely of the two.
+        """
         logs = self.logs_of(given, number)
         if not len(logs):
             raise ProblemError(
                 "A quantile of the rows of a class", "have rows of that class in training", "none", "use Quantile(q, of='all')"
             )
-        return float(np.quantile(logs, q))
+        below = float(np.quantile(logs, q, method="lower"))
+        return float(np.quantile(logs, q)) if math.isfinite(below) else below
 
     def percentile(self, log: float, given: tuple[str, ...], number: int | None) -> float | None:
         """How many percent of these rows are no likelier; None if there are no such rows."""

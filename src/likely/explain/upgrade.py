@@ -49,8 +49,11 @@ def _from_version_1(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_version_2(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 2 had no hash of the schema, and no digest."""
-    return {**data, "version": 3, "evidence": {**data["evidence"], "schema": ""}}
+    """Version 2 had no hash of the schema, no digest and no statistics; answers were not polished, and might change anything."""
+    question = {**data["query"]["question"], "unread": "free", "may_become_missing": True, "rounding": 0.0}
+    query = {**data["query"], "question": question, "unread": [], "kept": []}
+    evidence = {**data["evidence"], "schema": ""}
+    return {**data, "version": 3, "query": query, "evidence": evidence, "statistics": {"trace": []}}
 
 
 #: version -> how its data become those of the next version

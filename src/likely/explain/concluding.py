@@ -1,0 +1,180 @@
+"""From a draft to an explanation: the model itself has the last word on every row, and what is left is claimed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from likely.explain.counterfactual import Counterfactual
+from likely.explain.explanation import Explanation, Status
+from likely.explain.fitted import Fitted, log_likelihood_of
+from likely.explain.merging import total
+from likely.explain.polishing import polished
+from likely.explain.query import Query
+from likely.explain.repairing import repaired
+from likely.explain.solving import Callback, Candidate, Draft, drafted
+from likely.problem import Bounds, Solution
+from likely.schema.values import Numbers, Value
+
+#: How often the score margin is raised while the model's own predict rejects an answer, and by which factor each time: from 1e-4
+#: to 0.1 in all, in two steps per power of ten.
+RAISES, RAISE = 6, math.sqrt(10)
+#: Of so many repaired rows the model is asked, the cheapest first.
+_MOST_REPAIRS = 500
+
+
+def explained(fitted: Fitted, query: Query, *, callback: Callback | None = None, known: Numbers | None = None) -> Explanation:
+    """The answers to a query, every one checked with the model's own predict.
+
+    Args:
+        fitted: What the explainer knows.
+        query: What is asked.
+        callback: Ends the search by returning False.
+        known: Rows that may be answers.
+    """
+    draft = drafted(fitted, query, query.question.margin, callback, known)
+    return concluded(fitted, draft, labels_of(fitted, [draft])[0], callback)
+
+
+def labels_of(fitted: Fitted, drafts: Sequence[Draft]) -> list[list[Value]]:
+    """What the model itself says of the rows of each draft, asked once for all."""
+    rows = [[row for candidate in draft.candidates for row in candidate.rows] for draft in drafts]
+    every = [row for of_draft in rows for row in of_draft]
+    labels = iter(fitted.user_model.labels(np.stack(every)) if every else ())
+    return [[next(labels) for _ in of_draft] for of_draft in rows]
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """A draft, and per candidate the row that the model confirms; None where it confirms none."""
+
+    draft: Draft
+    rows: tuple[Numbers | None, ...]
+
+    @property
+    def whole(self) -> bool:
+        return all(row is not None for row in self.rows)
+
+    @property
+    def count(self) -> int:
+        return sum(row is not None for row in self.rows)
+
+
+def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: Callback | None = None) -> Explanation:
+    """The explanation, once the model itself has spoken.
+
+    Where it rejects an answer that its form accepts (they may round otherwise, at the boundary), rows next to it are tried. If
+    none of them is as good, the margin of score is raised and the search repeated, a few times; if that does not help
+    either, what holds nevertheless is returned.
+
+    Args:
+        fitted: What the explainer knows.
+        draft: The result of the search.
+        labels: What the model says of the rows of the draft.
+        callback: Ends a further search by returning False.
+    """
+    attempts = [_attempt(fitted, draft, labels)]
+    spent = draft.seconds
+    while not attempts[-1].whole and len(attempts) <= RAISES and not draft.ended and spent < draft.query.limits.seconds:
+        draft = drafted(fitted, draft.query, draft.margin * RAISE, callback, spent=spent)
+        spent += draft.seconds
+        attempts.append(_attempt(fitted, draft, labels_of(fitted, [draft])[0]))
+    best = attempts[-1]
+    if not best.whole or (len(attempts) > 1 and not best.count):
+        # that no row has a greater margin says nothing of those that the model accepts at the one that was asked for
+        best = max([*attempts[::-1], _repaired_attempt(fitted, attempts[0])], key=lambda attempt: attempt.count)
+    draft = best.draft
+    status, bounds, answers = _claim(fitted, best, disputed=len(attempts) > 1)
+    statistics = total([attempt.draft.statistics for attempt in attempts])
+    return Explanation(
+        draft.query, status, bounds, tuple(answers), _finite(draft.thresholds), draft.margin, fitted.evidence,
+        any(attempt.draft.ended for attempt in attempts), statistics.nodes, spent, statistics,
+    )  # fmt: skip
+
+
+# -- asking the model --------------------------------------------------------------------------------------------------
+
+
+def _attempt(fitted: Fitted, draft: Draft, labels: Sequence[Value]) -> _Attempt:
+    """The rows of a draft that the model confirms: of each candidate the first one that no better answer is already."""
+    said = iter(labels)
+    rows: list[Numbers | None] = []
+    taken: set[bytes] = set()
+    for candidate in draft.candidates:
+        confirmed = [row for row in candidate.rows if next(said) == candidate.label]
+        row = next((row for row in confirmed if row.tobytes() not in taken), confirmed[0] if confirmed else None)
+        if row is None:
+            row = _repaired(fitted, candidate, draft.query.worst_polished(candidate.solution.objective))
+        rows.append(row)
+        taken |= set() if row is None else {row.tobytes()}
+    return _Attempt(draft, tuple(rows))
+
+
+def _repaired_attempt(fitted: Fitted, attempt: _Attempt) -> _Attempt:
+    """The attempt with rows further away in the place of those that the model rejects."""
+    pairs = zip(attempt.draft.candidates, attempt.rows, strict=True)
+    return _Attempt(attempt.draft, tuple(_repaired(fitted, each) if row is None else row for each, row in pairs))
+
+
+def _repaired(fitted: Fitted, candidate: Candidate, most: float = math.inf) -> Numbers | None:
+    """The best row next to a solution that the model confirms, rounded if it confirms that; None if there is none."""
+    answers = [answer for answer in repaired(candidate.problem, candidate.solution.row) if answer.objective <= most]
+    answers = answers[:_MOST_REPAIRS]
+    if not answers:
+        return None
+    labels = fitted.user_model.labels(np.stack([answer.row for answer in answers]))
+    best = next((answer for answer, label in zip(answers, labels, strict=True) if label == candidate.label), None)
+    if best is None:
+        return None
+    rounder = polished(candidate.problem, best, most if most < math.inf else best.objective)
+    return rounder.row if fitted.user_model.labels(rounder.row[None])[0] == candidate.label else best.row
+
+
+# -- claiming ----------------------------------------------------------------------------------------------------------
+
+
+def _claim(fitted: Fitted, attempt: _Attempt, *, disputed: bool) -> tuple[Status, Bounds, list[Counterfactual]]:
+    """What can be said of the answers that the model confirms, and these."""
+    draft, query = attempt.draft, attempt.draft.query
+    pairs = list(zip(draft.candidates, attempt.rows, strict=True))
+    rows = {row.tobytes(): (row, candidate.label) for candidate, row in reversed(pairs) if row is not None}
+    answers = sorted((counterfactual(fitted, query, *each) for each in rows.values()), key=lambda answer: answer.objective)
+    rejected: list[Solution] = [candidate.solution for candidate, row in pairs if row is None]
+    lower = min([draft.result.bounds.lower, *(solution.objective for solution in rejected)])
+    if not answers:
+        return ("disputed" if disputed or rejected else draft.result.status), Bounds(math.inf, lower), []
+    bounds = Bounds(answers[-1].objective, lower)
+    held = not rejected and bounds.gap <= allowed_gap(query, bounds.upper)
+    return (draft.result.status if held else "feasible"), bounds, answers
+
+
+def allowed_gap(query: Query, upper: float) -> float:
+    """How far the bounds of an optimal answer may be apart: as the limits say, and the tolerance of polishing.
+
+    Args:
+        query: What was asked.
+        upper: The objective of the last answer.
+    """
+    limits = query.limits
+    return max(limits.absolute_gap, limits.relative_gap * abs(upper)) + query.worst_polished(upper) - upper
+
+
+def _finite(thresholds: dict[Value, float]) -> tuple[tuple[Value, float], ...]:
+    return tuple((label, lower) for label, lower in thresholds.items() if lower > -math.inf)
+
+
+def counterfactual(fitted: Fitted, query: Query, row: Numbers, label: Value) -> Counterfactual:
+    """A row as an answer, measured anew."""
+    log = log_likelihood_of(fitted.circuit, query, row, label)
+    number = fitted.form.classes.index(label)
+    cost = float(query.schema.prices(query.factual, row[None])[0])
+    weight = query.total_weight
+    before = after = None
+    if fitted.form.link.has_probabilities:
+        after = float(fitted.form.probabilities(row[None])[0, number])
+        before = None if query.label is None else float(fitted.form.probabilities(query.factual[None])[0, number])
+    percentile = fitted.training.percentile(log, query.density, number if query.of_class else None)
+    return Counterfactual(query, row, label, cost - weight * log if weight else cost, cost, log, percentile, before, after)
