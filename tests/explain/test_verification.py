@@ -79,8 +79,9 @@ def test_whatever_is_changed_in_a_file_is_found(data: st.DataObject) -> None:
     assert refused(text, model=model_of())
 
 
-#: What cannot be computed again: the circumstances of the search, its limits, and how far its proof went.
-BELIEVED = {"nodes", "seconds", "interrupted", "versions", "limits", "lower", "solver", "engine", "digest", "status"}
+#: What cannot be computed again: the circumstances of the search, its limits and tolerances, and how far its proof went.
+BELIEVED = {"nodes", "seconds", "statistics", "interrupted", "versions", "limits", "rounding", "may_become_missing"}
+BELIEVED |= {"lower", "solver", "engine", "digest", "status"}
 
 
 @given(st.data())
