@@ -46,7 +46,8 @@ class Axis:
     @property
     def label(self) -> str:
         """What the axis is called."""
-        return str(self.feature.name)
+        feature = self.feature
+        return f"{feature.title} ({feature.unit})" if feature.unit else feature.title
 
     @property
     def spread(self) -> float:
@@ -150,7 +151,7 @@ def told(feature: Feature, number: float, most: int = 22) -> str:
     """A value as it stands beside an axis: a text without quotes, a special code by its label, nothing longer than `most`."""
     value = feature.value(number)
     labels = getattr(feature, "labels", ()) if number < -LARGEST else ()
-    text = labels[feature.atoms.index(value)] if labels else value if isinstance(value, str) else feature.show(number)
+    text = labels[feature.atoms.index(value)] if labels else value if isinstance(value, str) else feature.show_with_unit(number)
     return short(text, most)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from likely._display.numbers import number_text
 from likely.errors import MissingExtraError
 from likely.schema.values import Numbers
 from likely.show.labels import label_corners
@@ -297,7 +298,15 @@ def front(ax: Axes, x: Numbers, cost: Numbers, proved: Any) -> None:
     near = np.append(np.diff(x) < 0.07 * np.ptp(x), False)  # the number of the next point would cover this one's
     for place, height, left in zip(x, cost, near, strict=True):
         offset, side = ((-8, -3), "right") if left else ((0, 8), "center")
-        ax.annotate(f"{height:.3g}", (place, height), offset, textcoords="offset points", ha=side, fontsize="small", color=INK)
+        ax.annotate(
+            number_text(height, digits=3),
+            (place, height),
+            offset,
+            textcoords="offset points",
+            ha=side,
+            fontsize="small",
+            color=INK,
+        )
     ax.set_ylim(0, float(np.max(cost)) * 1.15 or 1)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)

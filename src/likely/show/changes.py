@@ -9,6 +9,7 @@ import numpy as np
 
 from likely.errors import ExplainerError
 from likely.explain import Explanation
+from likely.explain.text import told_apart
 from likely.schema import Feature
 from likely.schema.values import LARGEST
 from likely.show.axis import told
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: In inches: a lane, and what is above and below all lanes.
 LANE, MARGIN = 0.28, 0.6
+#: In inches: the tracks, and a letter of the names and values beside them.
+WIDTH, LETTER = 3.6, 0.085
 
 
 @dataclass(frozen=True)
@@ -51,16 +54,26 @@ def changes_of(explanation: Explanation) -> tuple[Track, ...]:
     query = explanation.query
     tracks = []
     for j, feature in enumerate(query.schema.features):
-        moves = tuple(
-            Move(i, told(feature, float(answer.numbers[j]), 40), _place(feature, float(answer.numbers[j])))
-            for i, answer in enumerate(explanation.counterfactuals)
-            if feature.name in answer.changes
-        )
-        if moves:
+        new = [(i, float(a.numbers[j])) for i, a in enumerate(explanation.counterfactuals) if feature.name in a.changes]
+        if new:
             now = float(query.factual[j])
-            before = "unknown" if np.isnan(now) else told(feature, now, 40)
-            tracks.append(Track(str(feature.name), before, _place(feature, now), *_ends(feature), moves))
+            before, after = _texts(feature, now, [number for _, number in new])
+            moves = tuple(Move(i, text, _place(feature, number)) for (i, number), text in zip(new, after, strict=True))
+            tracks.append(Track(feature.title, before, _place(feature, now), *_ends(feature), moves))
     return tuple(tracks)
+
+
+def _texts(feature: Feature, now: float, new: list[float]) -> tuple[str, list[str]]:
+    """A value and those it becomes, as a table in the terminal has them, but texts without quotes and codes by their labels."""
+    before, after = told_apart(feature, now, new)
+
+    def text(number: float, shown: str) -> str:
+        if np.isnan(number):
+            return "unknown"
+        plain = feature.numeric and number > -LARGEST and not isinstance(feature.value(number), str)
+        return shown if plain else told(feature, number, 40)
+
+    return text(now, before), [text(number, shown) for number, shown in zip(new, after, strict=True)]
 
 
 def _place(feature: Feature, number: float) -> float | None:
@@ -92,7 +105,8 @@ def plot_changes(explanation: Explanation, *, ax: Axes | None = None) -> Figure:
         raise ExplainerError("A picture of changes", "have an answer", f"status '{explanation.status}'", "ask why_not(row)")
     tracks = changes_of(explanation)
     lanes = [(track, move) for track in tracks for move in track.moves]
-    figure, ax = canvas.figure_of(ax, (7.2, LANE * len(lanes) + MARGIN))
+    widest = max(len(track.feature) for track in tracks), max(len(f"{track.before} → {move.after}") for track, move in lanes)
+    figure, ax = canvas.figure_of(ax, (WIDTH + LETTER * (widest[0] + widest[1]), LANE * len(lanes) + MARGIN))
     first = 0
     for track in tracks:
         canvas.track_name(ax, track.feature, first)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from likely.errors import ExplainerError
 from likely.explain import Front
 from likely.schema.values import show_value
+from likely.show.ticks import number_ticks
 
 if TYPE_CHECKING:
     from likely.show.canvas import Axes, Figure
@@ -39,6 +40,10 @@ def plot_front(front: Front, *, ax: Axes | None = None) -> Figure:
     table = front.to_frame()
     figure, ax = canvas.figure_of(ax, (6.4, 4.2))
     canvas.front(ax, table[column].to_numpy(), table["cost"].to_numpy(), (table["status"] == "optimal").to_numpy())
-    ax.set_xlabel(label)
+    if column == "changes":
+        counts = sorted(set(table[column]))
+        ax.set_xlim(counts[0] - 0.5, counts[-1] + 0.5)
+        ax.set_xticks(*zip(*number_ticks(counts[0] - 0.5, counts[-1] + 0.5, 1.0), strict=True))
+    ax.set_xlabel(canvas.literal(label))
     ax.set_ylabel("cost")
     return figure

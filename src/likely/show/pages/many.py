@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from likely._display.markup import Html, el, join
+from likely._display.numbers import number_text
 from likely.explain import Audit, Explanation, audit
 from likely.explain.auditing import GROUP_HEAD, Use, group_cells, share
 from likely.show.pages.parts import MARKS, answer_text, cards, claim_box, table
@@ -26,7 +27,10 @@ def _tiles(counted: Audit) -> Html:
         (share(counted.keeping, counted.answers), "of the answers keep every rule"),
     ]
     if counted.cost and counted.changes:
-        tiles += [(f"{counted.cost.median:.3g}", "median cost"), (f"{counted.changes.median:.3g}", "features changed (median)")]
+        tiles += [
+            (number_text(counted.cost.median, digits=3), "median cost"),
+            (f"{counted.changes.median:.3g}", "features changed (median)"),
+        ]
     return el(
         "div",
         *(el("div", el("b", number), el("span", text, class_="soft small"), class_="tile") for number, text in tiles),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from likely._display.markup import Html, Part, el, join
+from likely._display.numbers import number_text
 from likely.explain import Counterfactual, Explanation
 from likely.explain.text import claim, joined
 from likely.schema.values import Value, show_value
@@ -13,6 +16,8 @@ from likely.show.axis import told
 from likely.show.changes import Track, changes_of
 from likely.show.pages.pictures import share_picture, track_picture
 
+#: A sentence names so many changes, and one more if that is all.
+_MOST_NAMED = 3
 #: status -> a word, and the class of its colour
 MARKS = {
     "optimal": ("proved", ""),
@@ -41,12 +46,28 @@ def answer_text(explanation: Explanation) -> Html:
         text = "Nothing that is allowed" if explanation.status == "infeasible" else "Nothing that was tried"
         return join(f"{text} would make the model say ", el("b", wanted), ".")
     pairs = [(track, move) for track in changes_of(explanation) for move in track.moves if move.answer == 0]
+    most = _main(explanation)
+    left_out = len(pairs) - len(most)
     moves = [
-        join(spoken(track.feature), " were ", el("b", move.after), " instead of ", el("s", track.before)) for track, move in pairs
+        join(spoken(track.feature), " were ", el("b", move.after), " instead of ", el("s", track.before))
+        for i, (track, move) in enumerate(pairs)
+        if i in most
     ]
+    moves += [Html(f"{left_out} smaller changes were made")] if left_out else []
     before = None if query.label is None else join(" instead of ", el("s", spoken_value(query.label)))
     end = join(", the model would decide ", el("b", spoken_value(explanation.best.label)), before, ".")
     return join("If ", Html(joined(moves)), end) if moves else join("Without any change", end)
+
+
+def _main(explanation: Explanation) -> list[int]:
+    """Which changes of the best answer a sentence names, by their places among its changes: all of a few, else the costliest."""
+    query, best = explanation.query, explanation.best
+    places = [j for j, feature in enumerate(query.schema.features) if feature.name in best.changes]
+    if len(places) <= _MOST_NAMED + 1:
+        return list(range(len(places)))
+    alone = np.tile(query.factual, (len(places), 1))
+    alone[range(len(places)), places] = best.numbers[places]
+    return sorted(np.argsort(-query.schema.prices(query.factual, alone), kind="stable")[:_MOST_NAMED].tolist())
 
 
 def claim_box(explanation: Explanation) -> Html:
@@ -80,7 +101,7 @@ def _change(track: Track, number: int) -> Html:
 
 
 def _measures(answer: Counterfactual) -> Html:
-    rows = [_pair("cost", f"{answer.cost:.4g}")]
+    rows = [_pair("cost", number_text(answer.cost, digits=4))]
     if answer.probability_after is not None:
         before = answer.probability_before
         text = (
@@ -116,7 +137,7 @@ def row_table(explanation: Explanation) -> Html:
             el("td", told(feature, float(answer.numbers[j]), 60) if changed else "·", class_="new" if changed else "same")
             for answer, changed in zip(answers, new, strict=True)
         ]
-        body.append(el("tr", el("th", str(feature.name), scope="row"), el("td", value_text(explanation, j)), *cells))
+        body.append(el("tr", el("th", feature.title, scope="row"), el("td", value_text(explanation, j)), *cells))
     return table(head, body)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from likely._display.markup import Html, el
+from likely._display.numbers import number_text
 from likely.explain import Front
 from likely.show.changes import Move, Track
 from likely.show.front import front_axis
@@ -83,7 +84,7 @@ def front_picture(front: Front) -> Html:
         for (a, b), proved in zip(points, table["status"] == "optimal", strict=True)
     ]
     values = [
-        _value(f"{number:.3g}", point, (*points, (math.inf, 0.0))[i + 1])
+        _value(number_text(number, digits=3), point, (*points, (math.inf, 0.0))[i + 1])
         for i, (point, number) in enumerate(zip(points, cost, strict=True))
     ]
     return el(
