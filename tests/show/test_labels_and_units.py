@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -76,8 +77,9 @@ def test_names_and_values_are_not_cut_off(pyplot: Any) -> None:
     texts = [text.get_window_extent() for text in figure.axes[0].texts]
     assert texts
     for box in texts:
-        assert whole.x0 - 1 <= box.x0 and box.x1 <= whole.x1 + 1
-    for one, other in zip(texts, texts[1:], strict=False):
+        assert whole.x0 - 1 <= box.x0
+        assert box.x1 <= whole.x1 + 1
+    for one, other in itertools.pairwise(texts):
         assert not one.overlaps(other)
 
 
