@@ -37,7 +37,7 @@ bool Columns::expand_piece(const double* rows, std::size_t begin, std::size_t en
         else
           known = false;
       } else {
-        to[c] = column.slope * x + column.intercept;
+        to[c] = column.slope * (x - column.center) + column.intercept;
       }
     }
   }

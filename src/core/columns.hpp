@@ -9,11 +9,12 @@
 namespace likely {
 
 // One column of a model's input: table[k] for the k-th discrete value or code of its feature, and
-// slope * x + intercept for a number x.
+// slope * (x - center) + intercept for a number x: as a scaler computes it, so that no digits are lost.
 struct Column {
   std::int32_t feature;
   bool discrete;
   double slope;
+  double center;
   double intercept;
   std::size_t table;    // where its entries start in Columns::tables
   std::size_t entries;  // how many there are

@@ -26,13 +26,17 @@ using likely::Rows;
 using likely::to_vector;
 using likely::Vector;
 
-likely::Columns make_columns(Array1<std::int32_t> feature, Array1<bool> discrete, Array1<double> slope, Array1<double> intercept,
-                             Array1<std::int64_t> start, Array1<double> tables) {
+likely::Columns make_columns(Array1<std::int32_t> feature, Array1<bool> discrete, Array1<double> slope, Array1<double> center,
+                             Array1<double> intercept, Array1<std::int64_t> start, Array1<double> tables) {
   std::vector<likely::Column> columns;
   const std::size_t count = feature.shape(0);
+  for (const std::size_t given : {discrete.shape(0), slope.shape(0), center.shape(0), intercept.shape(0), start.shape(0)})
+    if (given != count) throw std::invalid_argument("a column needs a feature, a slope, a center, an intercept and a table");
   for (std::size_t c = 0; c < count; ++c) {
     const std::size_t from = start.data()[c], to = c + 1 < count ? start.data()[c + 1] : tables.shape(0);
-    columns.push_back({feature.data()[c], discrete.data()[c], slope.data()[c], intercept.data()[c], from, to - from});
+    if (from > to || to > tables.shape(0)) throw std::invalid_argument("tables of columns must follow each other");
+    columns.push_back(
+        {feature.data()[c], discrete.data()[c], slope.data()[c], center.data()[c], intercept.data()[c], from, to - from});
   }
   return {std::move(columns), to_vector<double>(tables)};
 }
@@ -176,10 +180,10 @@ NB_MODULE(_core, m) {
       .def(
           "__init__",
           [](likely::Columns* self, Array1<std::int32_t> feature, Array1<bool> discrete, Array1<double> slope,
-             Array1<double> intercept, Array1<std::int64_t> start, Array1<double> tables) {
-            new (self) likely::Columns(make_columns(feature, discrete, slope, intercept, start, tables));
+             Array1<double> center, Array1<double> intercept, Array1<std::int64_t> start, Array1<double> tables) {
+            new (self) likely::Columns(make_columns(feature, discrete, slope, center, intercept, start, tables));
           },
-          "feature"_a, "discrete"_a, "slope"_a, "intercept"_a, "start"_a, "tables"_a)
+          "feature"_a, "discrete"_a, "slope"_a, "center"_a, "intercept"_a, "start"_a, "tables"_a)
       .def("expand", &expand, "rows"_a, "threads"_a = 0);
   nb::class_<likely::Trees>(m, "Trees")
       .def("__init__", &init_trees, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "outputs"_a)

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ using search::Problem;
 using Region = std::vector<std::pair<double, double>>;
 
 void add_feature(Problem& problem, Array1<double> atom, Array1<double> atom_cost, Array1<double> low, Array1<double> high,
-                 Rows segments, Array1<std::int32_t> segment, double grid, double factual) {
+                 Rows segments, Array1<std::int32_t> segment, double grid, double factual, double anchor) {
   if (atom.shape(0) != atom_cost.shape(0) || low.shape(0) != high.shape(0) || segment.shape(0) != low.shape(0) ||
       segments.shape(1) != 4)
     throw std::invalid_argument("a feature needs a cost per atom, two ends and a segment per cell, four numbers per segment");
@@ -47,16 +48,28 @@ void add_feature(Problem& problem, Array1<double> atom, Array1<double> atom_cost
       throw std::invalid_argument("a cell without a segment");
   made.grid = grid;
   made.factual = factual;
+  made.anchor = anchor;
   problem.domain.features.push_back(std::move(made));
   problem.domain.finish();
 }
 
-void set_network(Problem& problem, Rows atoms, Rows slopes, Rows intercepts, Array1<double> bias,
+using FirstLayer = std::tuple<Rows, Rows, Rows>;  // atoms, slopes, values at anchors
+
+search::Network::FirstLayer first_layer(const Problem& problem, const FirstLayer& given, std::size_t units) {
+  const auto& [atoms, slopes, at_anchors] = given;
+  const std::size_t features = problem.domain.features.size();
+  auto fits = [units](const Rows& rows, std::size_t count) {
+    return rows.shape(0) == count && (count == 0 || rows.shape(1) == units);
+  };
+  if (!fits(atoms, problem.domain.atoms) || !fits(slopes, features) || !fits(at_anchors, features))
+    throw std::invalid_argument("a network needs what every atom, and every feature's numbers, add to each unit");
+  auto entries = [](const Rows& rows) { return std::vector<double>(rows.data(), rows.data() + rows.size()); };
+  return {entries(atoms), entries(slopes), entries(at_anchors)};
+}
+
+void set_network(Problem& problem, const FirstLayer& first, const FirstLayer& sizes, std::size_t terms, Array1<double> bias,
                  const std::vector<std::pair<Rows, Array1<double>>>& later) {
   const std::size_t units = bias.shape(0);
-  if (atoms.shape(0) != problem.domain.atoms || slopes.shape(0) != problem.domain.features.size() ||
-      intercepts.shape(0) != slopes.shape(0) || (atoms.shape(0) > 0 && atoms.shape(1) != units) || slopes.shape(1) != units)
-    throw std::invalid_argument("a network needs what every atom, and every feature's numbers, add to each unit");
   std::vector<search::Network::Layer> layers;
   std::size_t width = units;
   for (const auto& [weight, offset] : later) {
@@ -64,22 +77,29 @@ void set_network(Problem& problem, Rows atoms, Rows slopes, Rows intercepts, Arr
     layers.push_back({width, weight.shape(0), {weight.data(), weight.data() + weight.size()}, to_vector<double>(offset)});
     width = weight.shape(0);
   }
-  problem.score = std::make_unique<search::Network>(
-      problem.domain, std::vector<double>(atoms.data(), atoms.data() + atoms.size()),
-      std::vector<double>(slopes.data(), slopes.data() + slopes.size()),
-      std::vector<double>(intercepts.data(), intercepts.data() + intercepts.size()), to_vector<double>(bias), std::move(layers));
+  problem.score =
+      std::make_unique<search::Network>(problem.domain, first_layer(problem, first, units), first_layer(problem, sizes, units),
+                                        terms, to_vector<double>(bias), std::move(layers));
 }
 
-void set_forest(Problem& problem, Array1<std::uint8_t> nodes, Array1<std::int32_t> roots, Array1<std::int32_t> output_of,
-                Array1<double> values, Array1<double> base, double divisor) {
+// Returns of every output the least sizes of its terms, and how far it varies.
+nb::tuple set_forest(Problem& problem, Array1<std::uint8_t> nodes, Array1<std::int32_t> roots, Array1<std::int32_t> output_of,
+                     Array1<double> values, Array1<double> base, double divisor) {
   std::vector<TreeNode> parsed(nodes.shape(0) / sizeof(TreeNode));
   std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(TreeNode));
-  problem.score = std::make_unique<search::Forest>(problem.domain, std::move(parsed), to_vector<std::int32_t>(roots),
-                                                   to_vector<std::int32_t>(output_of), to_vector<double>(values),
-                                                   to_vector<double>(base), divisor);
+  auto made = std::make_unique<search::Forest>(problem.domain, std::move(parsed), to_vector<std::int32_t>(roots),
+                                               to_vector<std::int32_t>(output_of), to_vector<double>(values),
+                                               to_vector<double>(base), divisor);
+  const nb::tuple sizes = nb::make_tuple(made->least_size(), made->spread());
+  problem.score = std::move(made);
+  return sizes;
 }
 
 void add_alternative(Problem& problem, Rows coefficients, Array1<double> lower, std::optional<search::Share> share) {
+  const std::size_t outputs = problem.score ? problem.score->greatest_rounding().size() : 0;
+  if (coefficients.shape(0) == 0 || coefficients.shape(1) != outputs || lower.shape(0) != coefficients.shape(0) ||
+      (share && share->output >= outputs))
+    throw std::invalid_argument("goals need a coefficient per output of the score, and a lower end each");
   std::vector<search::Goal> goals;
   for (std::size_t g = 0; g < coefficients.shape(0); ++g) {
     const double* row = coefficients.data() + g * coefficients.shape(1);
@@ -160,17 +180,13 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, doub
   bool interrupted = false;
   search::Poll poll = [&](const search::Progress& progress) {
     nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() != 0) {
-      PyErr_Clear();
-      interrupted = true;
-      return false;
-    }
-    if (callback.is_none()) return true;
     try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (callback.is_none()) return true;
       return nb::cast<bool>(callback(progress.seconds, progress.nodes, progress.upper, progress.lower));
     } catch (nb::python_error& error) {
-      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
-      interrupted = true;  // Ctrl-C while the callback ran
+      if (!error.matches(PyExc_KeyboardInterrupt)) throw;  // what another handler of signals raises is for the caller
+      interrupted = true;
       return false;
     }
   };
@@ -220,8 +236,8 @@ void bind_search(nb::module_& m) {
   nb::class_<Problem>(m, "SearchProblem")
       .def(nb::init<>())
       .def("add_feature", &add_feature, "atom"_a, "atom_cost"_a, "low"_a, "high"_a, "segments"_a, "segment"_a, "grid"_a,
-           "factual"_a)
-      .def("set_network", &set_network, "atoms"_a, "slopes"_a, "intercepts"_a, "bias"_a, "later"_a)
+           "factual"_a, "anchor"_a)
+      .def("set_network", &set_network, "first"_a, "sizes"_a, "terms"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
       .def("add_alternative", &add_alternative, "coefficients"_a, "lower"_a, "share"_a.none())
       .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "threshold"_a, "weight"_a,

@@ -2,6 +2,6 @@
 set(LIKELY_CORE_SOURCES
   circuit.cpp columns.cpp families.cpp mixture.cpp trees.cpp
   search/branching.cpp search/domain.cpp search/duals.cpp search/fixing.cpp search/follow.cpp search/forest.cpp
-  search/heuristics.cpp search/incumbents.cpp search/joint_likelihood.cpp search/likelihood.cpp search/network.cpp
+  search/forest_build.cpp search/heuristics.cpp search/incumbents.cpp search/joint_likelihood.cpp search/likelihood.cpp search/network.cpp
   search/node.cpp search/propagation.cpp search/rules.cpp search/score.cpp search/search.cpp)
 list(TRANSFORM LIKELY_CORE_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")

@@ -10,15 +10,21 @@ namespace likely::tolerance {
 
 // -- rounding: by how much a computed bound may be off ------------------------------------------------------------------
 
-// Of a sum, relative to its terms: more than a few thousand additions in double precision lose.
-inline constexpr double kSumRounding = 1e-12;
+// Unit roundoff of doubles: what one operation loses, relative to its result. A sum of n terms loses no more than n times
+// that of the sizes of its terms (Higham 2002, "Accuracy and stability of numerical algorithms", section 4.2); of the
+// result it can lose everything.
+inline constexpr double kRoundoff = 0x1p-53;
+// A bound of a score and the score of a row may each be off by the rounding of their terms, and a row may miss its goal by as
+// much: so often counts the rounding of the terms where a bound is held against a goal, and once more for the comparison.
+inline constexpr double kRoundingsOfBound = 4;
 // Of a bound of the objective, relative to 1 + its size: it is a sum of costs, multiplied gains and a log-likelihood.
 inline constexpr double kBoundRounding = 1e-9;
 // Of the logarithm of a likelihood, absolute: sums and products of a few thousand rounded terms.
 inline constexpr double kLogLikelihoodRounding = 1e-9;
-// Of the place where a linear function crosses a limit, relative to the numbers of the range: a removed number must be
-// beyond the limit by more than the crossing is off.
+// Of the place where a linear function crosses a limit, relative to the width of the interval that it crosses, and in units
+// of roundoff of the numbers themselves: a removed number must be beyond the limit by more than the crossing is off.
 inline constexpr double kCrossingRounding = 1e-9;
+inline constexpr double kCrossingRoundoffs = 8;
 // Of a number that should be a whole number of grid steps, in steps: for decimals (0.1 is not a double), for the size of
 // the number, and never so much that two neighbours could be confused. Less than likely/schema/grid.py allows numbers of a
 // column: these are ends of ranges that the core computed itself.
@@ -29,18 +35,30 @@ inline constexpr double kMostGridRounding = 0.25;
 inline constexpr double kDecimalGrid = 1e-12;
 
 inline double bound_rounding(double bound) { return kBoundRounding * (1 + std::abs(bound)); }
+inline double crossing_rounding(double low, double high) {
+  return kCrossingRounding * (high - low) + kCrossingRoundoffs * kRoundoff * std::max(std::abs(low), std::abs(high));
+}
 inline double grid_rounding(double steps) {
   return std::min(kGridRounding + kGridRoundingPerStep * std::abs(steps), kMostGridRounding);
 }
 
 // -- meaning: what counts as kept, as equal, as one number --------------------------------------------------------------
 
-// A linear rule may be exceeded by this much, relative to the size of its terms; the twin of likely/schema/rules.py.
-inline constexpr double kRuleFeasibility = 1e-9;
-// Boxes are bounded with twice that, so that rounding of the terms never removes a row that the exact test accepts.
-inline constexpr double kRelaxedRuleFeasibility = 2 * kRuleFeasibility;
-// An interval of reals narrower than this, relative to its numbers, is one number: it is not split.
-inline constexpr double kPointWidth = 1e-10;
+// A linear rule over whole numbers is kept or broken, exactly. Another may be exceeded by this many units of roundoff per
+// term of it, relative to the sum of the sizes of its terms: what somebody who adds them up may lose; the twin of
+// likely/schema/rules.py.
+inline constexpr double kRuleRoundoffs = 2;
+inline double rule_slack(std::size_t terms, double size) {
+  return kRuleRoundoffs * kRoundoff * static_cast<double>(terms + 1) * size;
+}
+// A score that rounding alone keeps from its goal reaches it, if rounding is at most this share of what is asked for; the twin
+// of MARGIN_ROUNDING in likely/problem/tolerances.py.
+inline constexpr double kMostRoundingOfGoal = 1e-6;
+// Of the logarithm of a share, in units of roundoff of 1 + its size: a few exponentials, their sum and its logarithm.
+inline constexpr double kShareRoundoffs = 16;
+// An interval of reals narrower than this share of its feature's numbers is narrow: it is split on only when no node is left
+// that has wider ones. Nothing is claimed of what it holds.
+inline constexpr double kNarrow = 1e-10;
 // Two objectives that differ by no more are one where a list of answers is compared with a bound (absolute).
 inline constexpr double kSameObjective = 1e-9;
 
@@ -94,7 +112,7 @@ inline constexpr double kRepairStep = 1e-9;
 inline constexpr int kMovesBeyond = 4;
 // Two-variable moves: by how much goal and rule are overfulfilled, relative to their terms; the first that is enough.
 inline constexpr double kOverfulfilment[] = {1e-15, 1e-12, 1e-9};
-// Intervals of a point-like box of which every choice of ends is tried (2^6 rows).
+// Intervals of a narrow box of which every choice of ends is tried (2^6 rows).
 inline constexpr std::size_t kEndPointReals = 6;
 // Cells of a feature that the scan of single changes looks at.
 inline constexpr std::size_t kScannedCells = 64;

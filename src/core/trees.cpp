@@ -67,6 +67,9 @@ Trees::Trees(const std::vector<TreeNode>& nodes, std::vector<std::int32_t> roots
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const TreeNode& node = nodes[i];
     last_feature_ = std::max(last_feature_, node.feature);
+    const auto self = static_cast<std::int32_t>(i);
+    if (node.feature >= 0 && (node.inside == self || node.outside == self))
+      throw std::invalid_argument("the nodes of a tree must not lead back to themselves");
     if (node.feature < 0)
       cuts_.push_back({kInfinity, 0, {static_cast<std::int32_t>(i), node.inside}});
     else

@@ -10,6 +10,8 @@ inline constexpr double kCodeUnit = 0x1p1000;
 
 inline bool is_code(double x) { return x < -kLargest; }
 
+inline bool is_whole(double x) { return x == std::floor(x); }
+
 // The k of the k-th special code, as a double.
 inline double code_place(double x) { return std::round(-x / kCodeUnit) - 1; }
 

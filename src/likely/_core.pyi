@@ -10,6 +10,7 @@ class Columns:
         feature: NDArray[np.int32],
         discrete: NDArray[np.bool_],
         slope: NDArray[np.float64],
+        center: NDArray[np.float64],
         intercept: NDArray[np.float64],
         start: NDArray[np.int64],
         tables: NDArray[np.float64],
@@ -76,12 +77,13 @@ class SearchProblem:
         segment: NDArray[np.int32],
         grid: float,
         factual: float,
+        anchor: float,
     ) -> None: ...
     def set_network(
         self,
-        atoms: NDArray[np.float64],
-        slopes: NDArray[np.float64],
-        intercepts: NDArray[np.float64],
+        first: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+        sizes: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+        terms: int,
         bias: NDArray[np.float64],
         later: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
     ) -> None: ...
@@ -93,7 +95,7 @@ class SearchProblem:
         values: NDArray[np.float64],
         base: NDArray[np.float64],
         divisor: float,
-    ) -> None: ...
+    ) -> tuple[list[float], list[float]]: ...
     def add_alternative(self, coefficients: NDArray[np.float64], lower: NDArray[np.float64], share: Share | None) -> None: ...
     def set_circuit(
         self,

@@ -26,6 +26,7 @@ inline Feature whole_numbers(int low, int high, int factual, double down = 1, do
   Feature made;
   made.grid = 1;
   made.factual = factual;
+  made.anchor = factual;
   made.segments = {{double(low), double(factual), down * (factual - low), 0},
                    {double(factual), double(high), 0, up * (high - factual)}};
   for (int v = low; v <= high; ++v) {
@@ -40,6 +41,7 @@ inline Feature whole_numbers(int low, int high, int factual, double down = 1, do
 inline Feature reals(double low, double high, double factual, double down = 1, double up = 1) {
   Feature made;
   made.factual = factual;
+  made.anchor = factual;
   made.segments = {{low, factual, down * (factual - low), 0}, {factual, high, 0, up * (high - factual)}};
   made.low = {low, factual};
   made.high = {std::nextafter(factual, -kInf), high};
@@ -124,8 +126,11 @@ inline std::unique_ptr<Network> some_network(const Domain& domain, Rng& rng, con
     const std::size_t outputs = l + 1 < hidden.size() ? hidden[l + 1] : 1;
     later.push_back({hidden[l], outputs, numbers(hidden[l] * outputs), numbers(outputs)});
   }
-  return std::make_unique<Network>(domain, numbers(domain.atoms * units), numbers(features * units), numbers(features * units),
-                                   numbers(units), later);
+  const Network::FirstLayer first{numbers(domain.atoms * units), numbers(features * units), numbers(features * units)};
+  Network::FirstLayer sizes = first;
+  for (std::vector<double>* part : {&sizes.atoms, &sizes.slopes, &sizes.at_anchors})
+    for (double& x : *part) x = std::abs(x);
+  return std::make_unique<Network>(domain, first, sizes, 64, numbers(units), later);
 }
 
 // Trees of a few random tests each.

@@ -72,16 +72,16 @@ TEST_CASE("numbers are kept up to the grid") {
   CHECK(box.empty(domain, 0));
 }
 
-TEST_CASE("a box of one value per feature is a point") {
+TEST_CASE("a box of one value per feature, or of tiny parts of its numbers, is narrow") {
   const Domain domain = domain_of({reals(0, 10, 4), categories({0, 1}, 0)});
   Box box = whole(domain);
   box.fix(domain, 1, 1);
   CHECK(box.single(domain, 1));
-  CHECK_FALSE(box.point(domain));
+  CHECK_FALSE(box.narrow(domain));
   box.keep_numbers(domain, 0, 5, 5 + 1e-12);
   CHECK_FALSE(box.single(domain, 0));
   CHECK(box.single_cell(domain, 0));
-  CHECK(box.point(domain));
+  CHECK(box.narrow(domain));
 }
 
 TEST_CASE("atoms beyond the first word") {

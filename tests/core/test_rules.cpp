@@ -84,7 +84,42 @@ TEST_CASE("linear rules tighten by activities") {
   const std::vector<double> kept{0, 3}, broken{1, 3};
   CHECK(rules.hold(kept.data()));
   CHECK_FALSE(rules.hold(broken.data()));
-  CHECK(rules.linear[0].relaxed_upper(box) > -3);
+  CHECK(rules.linear[0].relaxed_rest(box) > -3);
+}
+
+TEST_CASE("a rule over whole numbers is exact, however large they are") {
+  const double large = 1.7e15;
+  Feature start = whole_numbers(0, 5, 2), end = whole_numbers(0, 5, 3);
+  for (Feature* f : {&start, &end}) {
+    for (std::vector<double>* numbers : {&f->low, &f->high})
+      for (double& v : *numbers) v += large;
+    for (Segment& segment : f->segments) {
+      segment.low += large;
+      segment.high += large;
+    }
+    f->factual += large;
+    f->anchor += large;
+  }
+  const Domain domain = domain_of({start, end});
+  const LinearRule ordered(domain, {0, 1}, {1, -1}, 0);
+  CHECK(ordered.whole);
+  CHECK(ordered.rest == 1);
+  for (const std::vector<double>& row : rows_of(domain, whole(domain))) CHECK(ordered.holds(row.data()) == (row[0] <= row[1]));
+  Rules rules;
+  rules.linear.push_back(ordered);
+  check_against_enumeration(domain, rules, whole(domain));
+  Box box = whole(domain);
+  box.fix(domain, 1, large + 2);
+  CHECK(rules.propagate(domain, box));
+  CHECK(box.range[0].high == large + 2);
+}
+
+TEST_CASE("a rule over reals may be exceeded by rounding alone") {
+  const Domain domain = domain_of({reals(0, 1, 0.5), reals(0, 1, 0.5), reals(0, 1, 0.5)});
+  const LinearRule sum(domain, {0, 1, 2}, {1, 1, -1}, 0);
+  const std::vector<double> rounded{0.1, 0.2, 0.3}, above{0.1, 0.2 + 1e-12, 0.3};
+  CHECK(sum.holds(rounded.data()));
+  CHECK_FALSE(sum.holds(above.data()));
 }
 
 TEST_CASE("linear rules of other sizes are refused") {

@@ -24,7 +24,7 @@ double bound_at(const Domain& domain, const Relaxation& relaxation, const std::v
       least =
           std::min(least, k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_cell(f, f.cell_of(row[j])));
     else
-      sum += k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(j, row[j]);
+      sum += k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(f, j, row[j]);
   }
   return relaxation.additive ? sum : least;
 }

@@ -87,9 +87,8 @@ struct Setting {
 
 TEST_CASE("the queue is best first, and of equals the last") {
   NodeQueue queue;
-  for (const double bound : {3.0, 1.0, 2.0}) queue.push(node_of(bound));
-  queue.push(node_of(1.0, 7));
-  CHECK(queue.size() == 4);
+  for (const double bound : {3.0, 1.0, 2.0}) queue.push(node_of(bound), false);
+  queue.push(node_of(1.0, 7), false);
   CHECK(queue.lower() == 1);
   CHECK(queue.pop().alternative == 7);
   CHECK(queue.pop().bound == 1);
@@ -99,9 +98,21 @@ TEST_CASE("the queue is best first, and of equals the last") {
   CHECK(queue.lower() == kInf);
 }
 
+TEST_CASE("narrow nodes wait until there is no other, and count in what is proved") {
+  NodeQueue queue;
+  queue.push(node_of(1), true);
+  queue.push(node_of(2), false);
+  CHECK(queue.lower() == 1);
+  CHECK(queue.pop().bound == 2);
+  CHECK_FALSE(queue.empty());
+  CHECK(queue.lower() == 1);
+  CHECK(queue.pop().bound == 1);
+  CHECK(queue.empty());
+}
+
 TEST_CASE("what is proved rests on pruned nodes too") {
   NodeQueue queue;
-  queue.push(node_of(5));
+  queue.push(node_of(5), false);
   queue.prune(4);
   CHECK(queue.lower() == 4);
   queue.prune(6);
@@ -178,7 +189,7 @@ TEST_CASE("the parts of a split are the box") {
     std::vector<double> row;
     cheapest_row(domain, box, row);
     for (std::size_t j = 0; j < 3; ++j) {
-      if (box.point(domain, j)) continue;
+      if (box.single(domain, j)) continue;
       const std::vector<Box> parts = split(domain, box, j, row[j]);
       CHECK(parts.size() >= 2);
       for (const std::vector<double>& other : rows_of(domain, box)) {

@@ -118,7 +118,8 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
     scores = problem.form.score(rows)
     room = (scores @ alternative.coefficients.T - alternative.lower).min(axis=1)
     slack = 0.0 if exact_scores(problem, rows) else ROUNDING * (1 + np.abs(scores).max(axis=1))
-    sure, possible = room >= slack, room >= -slack
+    last_place = 1e-12 * (1 + np.abs(scores).max(axis=1))  # an end that is missed by a unit in the last place counts as reached
+    sure, possible = room >= slack, room >= -np.maximum(slack, last_place)
     if alternative.share is not None:
         share = problem.form.probabilities(rows)[:, alternative.share.output]
         low, high = alternative.share.low, alternative.share.high

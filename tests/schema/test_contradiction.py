@@ -177,6 +177,6 @@ def test_what_is_refused_no_row_keeps(data: st.DataObject) -> None:
 def test_rounding_makes_no_contradiction(size: float) -> None:
     """A row that keeps the rules but for rounding is a row."""
     schema = Schema((Continuous("a", 0, 2 * size), Continuous("b", 0, size)))
-    row = np.array([[size * (1 + 1.5e-9), size]])
+    row = np.array([[size * (1 + 2**-50), size]])
     rules = (LinearConstraint.ordered("a", "b"), Range("a", lower=float(row[0, 0])))
     assert Schema(schema.features, rules).keeps(np.full(2, math.nan), row)[0]

@@ -21,7 +21,7 @@ struct Ranking {
 double score_loss(const Feature& f, std::size_t j, const Relaxation& relaxation, double cheapest) {
   const std::int32_t k = f.atom_of(cheapest);
   if (relaxation.additive) {
-    const double there = k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(j, cheapest);
+    const double there = k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(f, j, cheapest);
     return relaxation.greatest[j] - there + relaxation.attribution[j];
   }
   return relaxation.upper -
@@ -68,13 +68,15 @@ void rank_by_likelihood(const Problem& problem, const Node& node, const Evaluati
 void rank_by_linear_rules(const Problem& problem, const Node& node, const Evaluation& evaluation, Ranking& ranking) {
   for (const LinearRule& rule : problem.rules.linear) {
     if (!rule.applies(problem.domain, node.box)) continue;
-    double excess = -rule.upper, most = 0;
-    for (const std::size_t j : rule.features) excess += rule.dense[j] * evaluation.cheapest[j];
+    auto offset = [&](std::size_t j, double v) { return v - problem.domain.features[j].anchor; };
+    double excess = -rule.rest, most = 0;
+    for (const std::size_t j : rule.features) excess += rule.dense[j] * offset(j, evaluation.cheapest[j]);
     if (excess <= 0) continue;
     std::vector<double> loss(problem.domain.features.size(), 0.0);
     for (const std::size_t j : rule.features) {
       const Range& range = node.box.range[j];
-      loss[j] = rule.dense[j] * evaluation.cheapest[j] - std::min(rule.dense[j] * range.low, rule.dense[j] * range.high);
+      loss[j] = rule.dense[j] * offset(j, evaluation.cheapest[j]) -
+                std::min(rule.dense[j] * offset(j, range.low), rule.dense[j] * offset(j, range.high));
       most += loss[j];
     }
     for (const std::size_t j : rule.features) ranking.add_share(j, loss[j], std::max(most - excess, tolerance::kLeastScoreRoom));
@@ -123,11 +125,11 @@ std::vector<Box> split_in_the_middle(const Domain& domain, const Box& box, std::
     left.keep_cells(domain, j, range.first, cut);
     right.keep_cells(domain, j, cut + 1, range.last);
   } else {
-    // Between two neighbouring numbers: half a step from either, or at one and the next double.
-    const double cut = f.grid > 0 ? std::min(f.down_to_grid(middle), range.high - f.grid) + f.grid / 2
-                                  : std::min(middle, std::nextafter(range.high, -kInf));
-    left.keep_numbers(domain, j, range.low, cut);
-    right.keep_numbers(domain, j, f.grid > 0 ? cut : std::nextafter(cut, kInf), range.high);
+    // Between two neighbours: numbers of the grid, or doubles.
+    const double last = std::max(range.low, std::min(f.down_to_grid(middle), std::nextafter(range.high, -kInf)));
+    const double next = std::min(range.high, std::max(f.after(last), std::nextafter(last, kInf)));
+    left.keep_numbers(domain, j, range.low, last);
+    right.keep_numbers(domain, j, next, range.high);
   }
   const bool cheap_left = cheapest <= middle;
   std::vector<Box> parts;
@@ -145,10 +147,11 @@ std::size_t choose_feature(const Problem& problem, const Node& node, const Evalu
   rank_by_score(problem, node, evaluation, values, ranking);
   rank_by_likelihood(problem, node, evaluation, values, cutoff, ranking);
   rank_by_linear_rules(problem, node, evaluation, ranking);
+  const bool narrow = node.box.narrow(problem.domain);  // then narrow intervals are split, too
   std::size_t best = count;
   double most = -kInf;
   for (std::size_t j = 0; j < count; ++j) {
-    if (node.box.point(problem.domain, j)) continue;
+    if (node.box.single(problem.domain, j) || (!narrow && node.box.narrow(problem.domain, j))) continue;
     const double rank = ranking.share[j] > tolerance::kLeastShare ? tolerance::kShareRank + ranking.share[j]
                         : ranking.spread[j] > 0 ? tolerance::kSpreadRank + std::min(ranking.spread[j], tolerance::kMostSpread)
                                                 : 0.0;
@@ -162,7 +165,7 @@ std::size_t choose_feature(const Problem& problem, const Node& node, const Evalu
 }
 
 std::vector<Box> split(const Domain& domain, const Box& box, std::size_t j, double cheapest) {
-  assert(j < domain.features.size() && !box.point(domain, j));
+  assert(j < domain.features.size() && !box.single(domain, j));
   const Feature& f = domain.features[j];
   const Range& range = box.range[j];
   if (box.atom_count(f) > 0) return split_atoms(domain, box, j, cheapest);

@@ -5,8 +5,20 @@
 #include <stdexcept>
 
 #include "../tolerances.hpp"
+#include "../values.hpp"
 
 namespace likely::search {
+
+namespace {
+
+template <class Test>
+bool every_feature(const Domain& domain, const Test& test) {
+  for (std::size_t j = 0; j < domain.features.size(); ++j)
+    if (!test(j)) return false;
+  return true;
+}
+
+}  // namespace
 
 std::int32_t Feature::cell_of(double v) const {
   const auto next = std::upper_bound(low.begin(), low.end(), v);
@@ -34,7 +46,14 @@ double Feature::multiple(double k) const {
 }
 double Feature::slack(double v) const { return tolerance::grid_rounding(v / grid); }
 double Feature::down_to_grid(double v) const { return grid > 0 ? multiple(std::floor(v / grid + slack(v))) : v; }
+double Feature::after(double v) const { return grid > 0 ? multiple(std::nearbyint(v / grid) + 1) : v; }
 double Feature::up_to_grid(double v) const { return grid > 0 ? multiple(std::ceil(v / grid - slack(v))) : v; }
+
+bool Feature::whole() const {
+  for (std::size_t c = 0; c < low.size(); ++c)
+    if (!is_whole(low[c]) || !is_whole(high[c]) || (low[c] < high[c] && !(grid > 0 && is_whole(grid)))) return false;
+  return true;
+}
 
 void Domain::finish() {
   atoms = cells = words = 0;
@@ -151,17 +170,23 @@ std::size_t Box::value_count(const Domain& domain) const {
   return count;
 }
 
-bool Box::point(const Domain& domain, std::size_t j) const {
+bool Box::narrow(const Domain& domain, std::size_t j) const {
   if (single(domain, j)) return true;
-  const Range& numbers = range[j];
-  const double size = std::max({1.0, std::abs(numbers.low), std::abs(numbers.high)});
-  return single_cell(domain, j) && numbers.high - numbers.low <= tolerance::kPointWidth * size;
+  const Feature& f = domain.features[j];
+  return f.grid == 0 && single_cell(domain, j) && !range[j].empty() &&
+         range[j].high - range[j].low <= tolerance::kNarrow * f.span();
 }
 
-bool Box::point(const Domain& domain) const {
-  for (std::size_t j = 0; j < domain.features.size(); ++j)
-    if (!point(domain, j)) return false;
-  return true;
+bool Box::narrow(const Domain& domain) const {
+  return every_feature(domain, [&](std::size_t j) { return narrow(domain, j); });
+}
+
+bool Box::single(const Domain& domain) const {
+  return every_feature(domain, [&](std::size_t j) { return single(domain, j); });
+}
+
+bool Box::single_cells(const Domain& domain) const {
+  return every_feature(domain, [&](std::size_t j) { return single_cell(domain, j); });
 }
 
 }  // namespace likely::search

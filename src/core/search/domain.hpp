@@ -13,7 +13,12 @@ struct Segment {
   double low, high;
   double cost_low, cost_high;
 
-  double cost(double v) const { return high > low ? cost_low + (cost_high - cost_low) * ((v - low) / (high - low)) : cost_low; }
+  // Interpolated from the cheaper end: near it, a far end that costs very much takes no digits.
+  double cost(double v) const {
+    if (!(high > low)) return cost_low;
+    return cost_low <= cost_high ? cost_low + (cost_high - cost_low) * ((v - low) / (high - low))
+                                 : cost_high + (cost_low - cost_high) * ((high - v) / (high - low));
+  }
 };
 
 // One feature. Its values are atoms (categories, codes: no order) and numbers (also ranks). Numbers are cut into cells:
@@ -26,6 +31,8 @@ struct Feature {
   std::vector<std::int32_t> segment;  // of each cell
   double grid = 0;                    // the distance of neighbouring numbers; 0: every real
   double factual = 0;                 // NaN: unknown
+  double anchor = 0;                  // linear functions of the numbers are functions of v - anchor: numbers that are large
+                                      // beside their spread lose no digits so
   std::size_t first_atom = 0;         // places in arrays over all features' atoms, cells
   std::size_t first_cell = 0;
   std::size_t first_word = 0;  // in Box::atoms
@@ -36,9 +43,12 @@ struct Feature {
   double cost(double v) const;
   double down_to_grid(double v) const;  // the greatest number of the feature's grid that is not above v
   double up_to_grid(double v) const;
+  double after(double v) const;     // the number of the grid that follows one of it; v itself if every real is a value
   double multiple(double k) const;  // k steps, as the nearest double
   double slack(double v) const;     // how far from a whole number of steps a multiple may be computed to lie
   bool has(double v) const { return atom_of(v) >= 0 || cell_of(v) >= 0; }
+  double span() const { return low.empty() ? 0 : high.back() - low.front(); }
+  bool whole() const;  // whether all its numbers are whole numbers
 };
 
 struct Domain {
@@ -88,9 +98,11 @@ struct Box {
 
   bool single(const Domain& domain, std::size_t j) const;       // one value left
   bool single_cell(const Domain& domain, std::size_t j) const;  // one atom or one cell left
-  // One value, or an interval of reals so narrow that it counts as one; and the same of every feature.
-  bool point(const Domain& domain, std::size_t j) const;
-  bool point(const Domain& domain) const;
+  bool single(const Domain& domain) const;                      // one row
+  bool single_cells(const Domain& domain) const;                // one atom or one cell of every feature
+  // One value, or an interval of reals that is a tiny part of the feature's numbers; and the same of every feature.
+  bool narrow(const Domain& domain, std::size_t j) const;
+  bool narrow(const Domain& domain) const;
 };
 
 Box whole(const Domain& domain);

@@ -13,7 +13,7 @@ using tolerance::bound_rounding;
 
 // The Lagrangian as a function of the goal's multiplier: a value and a slope at one of them, that is, a tangent.
 struct Tangent {
-  double at, bound, slope;
+  double at, bound, slope, rounding;
 };
 
 // The part of a dual problem that stays the same while multipliers are sought.
@@ -26,7 +26,7 @@ struct Subproblem {
   const Relaxation* gains() const { return relaxation.additive ? &relaxation : nullptr; }
 
   double rule_offset(const Multipliers& at) const {
-    return at.rule > 0 ? at.rule * problem.rules.linear[at.rule_index].relaxed_upper(box) : 0;
+    return at.rule > 0 ? at.rule * problem.rules.linear[at.rule_index].relaxed_rest(box) : 0;
   }
 
   Choice choice(std::size_t j, const Multipliers& at) const {
@@ -34,27 +34,29 @@ struct Subproblem {
   }
 
   Tangent tangent(const Multipliers& at) const {
-    double bound = at.goal * (lower - relaxation.constant) - rule_offset(at), gain = relaxation.constant;
+    const double offset = rule_offset(at), goal = gains() == nullptr ? 0 : at.goal * (lower - relaxation.constant);
+    double bound = goal - offset, gain = relaxation.constant, size = std::abs(goal) + std::abs(offset);
     for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
       const Choice best = choice(j, at);
       bound += best.reduced_cost;
       gain += best.gain;
+      size += best.size;
     }
-    return {at.goal, bound, lower - gain};
+    const double rounding = tolerance::kRoundoff * static_cast<double>(problem.domain.features.size() + 8) * size;
+    return {at.goal, bound - rounding, lower - gain, rounding};
   }
 
-  double without_goal(const Multipliers& at) const {
-    double bound = -rule_offset(at);
-    for (std::size_t j = 0; j < problem.domain.features.size(); ++j) bound += choice(j, at).reduced_cost;
-    return bound;
+  Dual without_goal(const Multipliers& at) const {
+    const Tangent made = tangent(at);
+    return {made.bound, at, made.rounding};
   }
 
   // By how much the rows at which the dual has its bound exceed a linear rule.
   double excess(const Multipliers& at) const {
     const LinearRule& rule = problem.rules.linear[at.rule_index];
-    double total = -rule.relaxed_upper(box);
+    double total = -rule.relaxed_rest(box);
     for (std::size_t j = 0; j < problem.domain.features.size(); ++j)
-      if (rule.dense[j] != 0) total += rule.dense[j] * choice(j, at).value;
+      if (rule.dense[j] != 0) total += rule.dense[j] * (choice(j, at).value - problem.domain.features[j].anchor);
     return total;
   }
 };
@@ -76,7 +78,7 @@ Dual best_goal_multiplier(const Subproblem& sub, const Multipliers& start) {
   auto evaluate = [&](double multiplier) {
     at.goal = multiplier;
     const Tangent tangent = sub.tangent(at);
-    if (multiplier == 0 || tangent.bound > best.bound) best = {tangent.bound, at};
+    if (multiplier == 0 || tangent.bound > best.bound) best = {tangent.bound, at, tangent.rounding};
     return tangent;
   };
   Tangent left = evaluate(0);
@@ -110,7 +112,7 @@ Dual best_rule_multiplier(const Subproblem& sub, std::size_t rule, double excess
   Dual best = without;
   auto evaluate = [&](double multiplier) {
     const Multipliers at{best.multipliers.goal, multiplier, rule};
-    const Dual dual = sub.relaxation.additive ? best_goal_multiplier(sub, at) : Dual{sub.without_goal(at), at};
+    const Dual dual = sub.relaxation.additive ? best_goal_multiplier(sub, at) : sub.without_goal(at);
     if (dual.bound > best.bound) best = dual;
     return dual.bound;
   };
@@ -185,7 +187,7 @@ Dual best_dual(const Problem& problem, const Box& box, const Relaxation& relaxat
 double lagrangian(const Problem& problem, const Box& box, const Relaxation& relaxation, double lower,
                   const Multipliers& multipliers) {
   const Subproblem sub{problem, box, relaxation, lower};
-  return relaxation.additive ? sub.tangent(multipliers).bound : sub.without_goal(multipliers);
+  return sub.tangent(multipliers).bound;
 }
 
 }  // namespace likely::search

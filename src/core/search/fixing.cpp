@@ -24,12 +24,15 @@ struct FeatureFixing {
   double limit;
 
   const Feature& feature() const { return problem.domain.features[j]; }
+  // Of a value's own terms; that of the others is in `limit`.
+  static double rounding_of(double size) { return tolerance::kRoundingsOfBound * tolerance::kRoundoff * size; }
 
   bool fix_atoms(Box& box) const {
     const Feature& f = feature();
     bool changed = false;
     box.each_atom(f, [&](std::size_t k) {
-      double bound = others + f.atom_cost[k] - (gains == nullptr ? 0 : multipliers.goal * gains->at_atom(f, k));
+      const double gain = gains == nullptr ? 0 : multipliers.goal * gains->at_atom(f, k);
+      double bound = others + f.atom_cost[k] - gain - rounding_of(std::abs(f.atom_cost[k]) + std::abs(gain));
       if (problem.likelihood_weight > 0)
         bound -= problem.likelihood_weight * problem.likelihood->log_upper_atom(evaluation.sweep, j, k);
       if (bound > limit) {
@@ -46,21 +49,27 @@ struct FeatureFixing {
     if (range.empty()) return false;
     const double weight = problem.likelihood_weight, fixed = others - (weight > 0 ? weight * evaluation.sweep.log_upper : 0);
     const double rule_slope = multipliers.rule_slope(problem.rules, j);
+    const Feature& f = feature();
+    double size = 0;
     auto reduced = [&](const Segment& segment, double v) {
-      return fixed + segment.cost(v) - (gains == nullptr ? 0 : multipliers.goal * gains->at_number(j, v)) + rule_slope * v;
+      const double cost = segment.cost(v), gain = gains == nullptr ? 0 : multipliers.goal * gains->at_number(f, j, v);
+      const double rule = rule_slope * (v - f.anchor);
+      size = std::abs(cost) + std::abs(gain) + std::abs(rule);
+      return fixed + cost - gain + rule;
     };
     double low = kInf, high = -kInf;
-    each_segment(feature(), range, [&](const Segment& segment, double a, double b) {
-      const double at_a = reduced(segment, a), at_b = reduced(segment, b);
-      if (std::min(at_a, at_b) > limit) return;
-      low = std::min(low, at_a <= limit ? a : a + (at_a - limit) / (at_a - at_b) * (b - a));
-      high = std::max(high, at_b <= limit ? b : b - (at_b - limit) / (at_b - at_a) * (b - a));
+    each_segment(f, range, [&](const Segment& segment, double a, double b) {
+      const double at_a = reduced(segment, a), size_a = size, at_b = reduced(segment, b);
+      const double most = limit + rounding_of(std::max(size_a, size));
+      if (std::min(at_a, at_b) > most) return;
+      low = std::min(low, at_a <= most ? a : a + (at_a - most) / (at_a - at_b) * (b - a));
+      high = std::max(high, at_b <= most ? b : b - (at_b - most) / (at_b - at_a) * (b - a));
     });
     if (low > high) {
       box.drop_numbers(j);
       return true;
     }
-    const double wider = tolerance::kCrossingRounding * std::max({1.0, std::abs(range.low), std::abs(range.high)});
+    const double wider = tolerance::crossing_rounding(range.low, range.high);
     if (!box.keep_numbers(problem.domain, j, low - wider, high + wider)) return false;
     const Range& left = box.range[j];
     return left.empty() || left.high - left.low < tolerance::kSameWidth * (range.high - range.low);
@@ -84,8 +93,8 @@ void fill_rewards(const Problem& problem, const Relaxation& relaxation, const Mu
       double best = -kInf;
       each_segment(f, run, [&](const Segment& segment, double low, double high) {
         for (const double v : {low, high}) {
-          const double gain = multiplier > 0 ? multiplier * relaxation.at_number(j, v) : 0;
-          best = std::max(best, gain - rule_slope * v - segment.cost(v));
+          const double gain = multiplier > 0 ? multiplier * relaxation.at_number(f, j, v) : 0;
+          best = std::max(best, gain - rule_slope * (v - f.anchor) - segment.cost(v));
         }
       });
       joint.run[j * tolerance::kJointRuns + r] = best;
@@ -127,7 +136,7 @@ bool reduced_cost_fixing(const Problem& problem, const Evaluation& evaluation, s
   const Dual& dual = evaluation.duals[goal];
   const Relaxation& relaxation = evaluation.relaxations[goal];
   const Relaxation* gains = relaxation.additive ? &relaxation : nullptr;
-  const double limit = cutoff + bound_rounding(dual.bound);
+  const double limit = cutoff + bound_rounding(dual.bound) + dual.rounding;
   bool changed = false;
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
     const double slope = dual.multipliers.rule_slope(problem.rules, j);
@@ -147,11 +156,12 @@ bool joint_bound(const Problem& problem, const Evaluation& evaluation, std::size
   const double lower = problem.goals(node.alternative)[goal].lower - relaxation.rounding, weight = problem.likelihood_weight;
   const double fixed =
       (relaxation.additive ? multipliers.goal * (lower - relaxation.constant) : 0) - weight * evaluation.sweep.log_upper -
-      (multipliers.rule > 0 ? multipliers.rule * problem.rules.linear[multipliers.rule_index].relaxed_upper(node.box) : 0);
+      (multipliers.rule > 0 ? multipliers.rule * problem.rules.linear[multipliers.rule_index].relaxed_rest(node.box) : 0);
   fill_rewards(problem, relaxation, multipliers, node.box, joint);
   const double bound = fixed - problem.likelihood->excess(node.box, evaluation.sweep, weight, joint);
-  node.bound = std::max(node.bound, bound - bound_rounding(bound));
-  const double limit = cutoff + bound_rounding(bound);
+  const double rounding = bound_rounding(bound) + evaluation.duals[goal].rounding;
+  node.bound = std::max(node.bound, bound - rounding);
+  const double limit = cutoff + rounding;
   if (node.bound >= cutoff || limit == kInf) return false;
   problem.likelihood->descend(joint);
   bool changed = false;

@@ -5,89 +5,10 @@
 #include <cassert>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "../tolerances.hpp"
 
 namespace likely::search {
-
-// Per feature: the cells and atoms that the tests so far leave, and whether there was a test at all.
-struct Forest::Path {
-  struct Part {
-    std::int32_t first, last;
-    std::vector<std::uint64_t> atoms;
-    bool tested = false;
-
-    bool empty() const {
-      return first > last && std::all_of(atoms.begin(), atoms.end(), [](std::uint64_t w) { return w == 0; });
-    }
-  };
-  std::vector<Part> parts;
-};
-
-Forest::Forest(const Domain& domain, std::vector<TreeNode> nodes, const std::vector<std::int32_t>& roots,
-               const std::vector<std::int32_t>& output_of, std::vector<double> values, std::vector<double> base, double divisor)
-    : domain_(domain), nodes_(std::move(nodes)), values_(std::move(values)), base_(std::move(base)), divisor_(divisor) {
-  const Box all = whole(domain);
-  for (std::size_t t = 0; t < roots.size(); ++t) {
-    Path path;
-    for (std::size_t j = 0; j < domain.features.size(); ++j) {
-      const Feature& f = domain.features[j];
-      const auto start = all.atoms.begin() + static_cast<std::ptrdiff_t>(f.first_word);
-      path.parts.push_back({all.range[j].first, all.range[j].last, {start, start + static_cast<std::ptrdiff_t>(f.words())}});
-    }
-    const auto first = static_cast<std::uint32_t>(leaves_.size());
-    const std::int32_t top = grow(roots[t], path);
-    trees_.push_back({first, static_cast<std::uint32_t>(leaves_.size()), output_of[t], roots[t], top});
-  }
-}
-
-std::int32_t Forest::add_leaf(std::size_t value, const Path& path) {
-  const auto first = static_cast<std::uint32_t>(conditions_.size());
-  for (std::size_t j = 0; j < path.parts.size(); ++j) {
-    const Path::Part& part = path.parts[j];
-    if (!part.tested) continue;
-    conditions_.push_back({static_cast<std::int32_t>(j), part.first, part.last, words_.size()});
-    words_.insert(words_.end(), part.atoms.begin(), part.atoms.end());
-  }
-  leaves_.push_back({first, static_cast<std::uint32_t>(conditions_.size()), value});
-  return ~static_cast<std::int32_t>(leaves_.size() - 1);
-}
-
-// The tests from a node on, of those that still tell something on this path.
-std::int32_t Forest::grow(std::int32_t at, Path& path) {
-  const TreeNode& node = nodes_[static_cast<std::size_t>(at)];
-  if (node.feature < 0) return add_leaf(static_cast<std::size_t>(node.inside), path);
-  const auto j = static_cast<std::size_t>(node.feature);
-  const Feature& f = domain_.features[j];
-  Path::Part& part = path.parts[j];
-  const Path::Part before = part;
-  // Cells within the test: those that begin in it (none straddles its ends).
-  const auto from = static_cast<std::int32_t>(std::lower_bound(f.low.begin(), f.low.end(), node.low) - f.low.begin());
-  const auto to = static_cast<std::int32_t>(std::upper_bound(f.low.begin(), f.low.end(), node.high) - f.low.begin()) - 1;
-  std::vector<std::uint64_t> inside(before.atoms.size(), 0);
-  for (std::size_t k = 0; k < f.atom.size(); ++k)
-    if (node.low <= f.atom[k] && f.atom[k] <= node.high) inside[k / 64] |= std::uint64_t{1} << (k % 64);
-  auto follow = [&](std::int32_t next, std::int32_t first, std::int32_t last, bool within) {
-    part.tested = true;
-    part.first = std::max(before.first, first);
-    part.last = std::min(before.last, last);
-    for (std::size_t w = 0; w < inside.size(); ++w) part.atoms[w] = before.atoms[w] & (within ? inside[w] : ~inside[w]);
-    const std::optional<std::int32_t> successor = part.empty() ? std::nullopt : std::optional(grow(next, path));
-    part = before;
-    return successor;
-  };
-  auto follow_outside = [&] {
-    if (from <= to && from <= before.first) return follow(node.outside, to + 1, before.last, false);
-    if (from <= to && to >= before.last) return follow(node.outside, before.first, from - 1, false);
-    return follow(node.outside, before.first, before.last, false);  // of two sides, their hull
-  };
-  const auto within = follow(node.inside, from, to, true), beyond = follow_outside();
-  if (!within || !beyond) return within ? *within : *beyond;
-  tests_.push_back({node.feature, from, to, *within, *beyond, words_.size()});
-  words_.insert(words_.end(), inside.begin(), inside.end());
-  return static_cast<std::int32_t>(tests_.size() - 1);
-}
 
 double Forest::value(std::int32_t output, std::size_t at, const Goal& goal) const {
   if (output >= 0) return goal.coefficient[static_cast<std::size_t>(output)] * values_[at] / divisor_;
@@ -113,6 +34,8 @@ struct Forest::Workspace final : ScoreWorkspace {
   std::vector<double> gain;                 // what each leaf scores towards the goal,
   std::vector<std::uint32_t> ranked, rank;  // the leaves of each tree from the best to the worst, and each leaf's place there
   std::vector<std::int32_t> waiting;        // tests and leaves
+  std::vector<bool> seen;                   // tests, if several lead to one
+  std::vector<double> spread;               // per tree: its best leaf less its worst, or the size of either
   std::vector<std::uint64_t> reached;       // a tree's leaves by rank
   std::vector<Uncovered> uncovered;         // by feature; the first `uncovered_count` are in use
   std::size_t uncovered_count = 0;
@@ -131,6 +54,8 @@ std::unique_ptr<ScoreWorkspace> Forest::workspace(const Goal& goal) const {
     std::sort(made->ranked.begin() + tree.first, made->ranked.begin() + tree.last,
               [&](std::uint32_t a, std::uint32_t b) { return gain[a] != gain[b] ? gain[a] > gain[b] : a < b; });
     for (std::uint32_t r = tree.first; r < tree.last; ++r) made->rank[made->ranked[r]] = r - tree.first;
+    const double best = gain[made->ranked[tree.first]], worst = gain[made->ranked[tree.last - 1]];
+    made->spread.push_back(std::max({best - worst, std::abs(best), std::abs(worst)}));
   }
   made->uncovered.resize(domain_.features.size());
   return made;
@@ -167,9 +92,14 @@ bool Forest::reaches(const Box& box, const Leaf& leaf) const {
 void Forest::find_reached(const Box& box, const Tree& tree, Workspace& work) const {
   work.reached.assign((tree.last - tree.first + 63) / 64, 0);
   work.waiting.assign(1, tree.top);
+  if (tree.shared) work.seen.assign(tests_.size(), false);
   while (!work.waiting.empty()) {
     const std::int32_t at = work.waiting.back();
     work.waiting.pop_back();
+    if (tree.shared && at >= 0) {
+      if (work.seen[static_cast<std::size_t>(at)]) continue;
+      work.seen[static_cast<std::size_t>(at)] = true;
+    }
     if (at < 0) {
       const std::int32_t leaf = ~at;
       const auto l = static_cast<std::size_t>(leaf);
@@ -265,17 +195,24 @@ double Forest::best_leaves(const Box& box, const Tree& tree, Workspace& work, Re
 void Forest::relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const {
   auto& work = static_cast<Workspace&>(workspace);
   out.additive = false;
+  if (box.single_cells(domain_)) {
+    constant_bound(box, goal, out);
+    return;
+  }
   // cell[c] first collects, as differences between neighbours, how much worse than its best leaf every tree is there.
   out.cell.assign(domain_.cells, 0.0);
   out.atom.assign(domain_.atoms, 0.0);
   out.upper = 0;
-  out.rounding = tolerance::kSumRounding;
-  for (std::size_t o = 0; o < base_.size(); ++o) out.upper += goal.coefficient[o] * base_[o] / divisor_;
-  for (const Tree& tree : trees_) {
-    const double most = best_leaves(box, tree, work, out);
-    out.upper += most;
-    out.rounding += tolerance::kSumRounding * std::abs(most);
+  double size = std::abs(goal.lower);  // of the terms of any bound
+  for (std::size_t o = 0; o < base_.size(); ++o) {
+    out.upper += goal.coefficient[o] * base_[o] / divisor_;
+    size += std::abs(goal.coefficient[o] * base_[o] / divisor_);
   }
+  for (std::size_t t = 0; t < trees_.size(); ++t) {
+    out.upper += best_leaves(box, trees_[t], work, out);
+    size += work.spread[t];
+  }
+  out.rounding = tolerance::kRoundingsOfBound * tolerance::kRoundoff * static_cast<double>(additions_) * size;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     double running = out.upper;
@@ -287,23 +224,55 @@ void Forest::relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, 
   }
 }
 
+// Where every feature has one atom or one cell left, all rows score the same.
+void Forest::constant_bound(const Box& box, const Goal& goal, Relaxation& out) const {
+  std::vector<double> row, scores, off;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    row.push_back(box.range[j].low);
+    box.each_atom(domain_.features[j], [&](std::size_t k) { row.back() = domain_.features[j].atom[k]; });
+  }
+  outputs(row.data(), scores);
+  rounding(row.data(), off);
+  out.upper = goal.score(scores);
+  out.rounding = goal.rounding(off);
+  out.cell.assign(domain_.cells, out.upper);
+  out.atom.assign(domain_.atoms, out.upper);
+}
+
+const double* Forest::leaf_values(std::int32_t root, const double* row) const {
+  std::int32_t at = root;
+  while (nodes_[static_cast<std::size_t>(at)].feature >= 0) {
+    const TreeNode& node = nodes_[static_cast<std::size_t>(at)];
+    const double x = row[node.feature];
+    at = node.low <= x && x <= node.high ? node.inside : node.outside;
+  }
+  return values_.data() + nodes_[static_cast<std::size_t>(at)].inside;
+}
+
 // Outputs are added up tree by tree and divided at the end, as the form does it.
 void Forest::outputs(const double* row, std::vector<double>& scores) const {
   scores = base_;
   for (const Tree& tree : trees_) {
-    std::int32_t at = tree.root;
-    while (nodes_[static_cast<std::size_t>(at)].feature >= 0) {
-      const TreeNode& node = nodes_[static_cast<std::size_t>(at)];
-      const double x = row[node.feature];
-      at = node.low <= x && x <= node.high ? node.inside : node.outside;
-    }
-    const double* leaf = values_.data() + nodes_[static_cast<std::size_t>(at)].inside;
+    const double* leaf = leaf_values(tree.root, row);
     if (tree.output >= 0)
       scores[static_cast<std::size_t>(tree.output)] += *leaf;
     else
       for (std::size_t o = 0; o < scores.size(); ++o) scores[o] += leaf[o];
   }
   for (double& score : scores) score /= divisor_;
+}
+
+void Forest::rounding(const double* row, std::vector<double>& out) const {
+  out.resize(base_.size());
+  for (std::size_t o = 0; o < out.size(); ++o) out[o] = std::abs(base_[o]);
+  for (const Tree& tree : trees_) {
+    const double* leaf = leaf_values(tree.root, row);
+    if (tree.output >= 0)
+      out[static_cast<std::size_t>(tree.output)] += std::abs(*leaf);
+    else
+      for (std::size_t o = 0; o < out.size(); ++o) out[o] += std::abs(leaf[o]);
+  }
+  for (double& off : out) off *= tolerance::kRoundoff * static_cast<double>(trees_.size() + 2) / divisor_;
 }
 
 }  // namespace likely::search

@@ -11,10 +11,10 @@
 
 namespace likely::search {
 
-// A sum of decision trees. Every leaf is known by the cells and atoms that lead to it, so the bound of a tree over a box
-// is its best leaf that the box reaches (the leaf-wise bound of tree verifiers: Chen et al. 2019, "Robustness verification
-// of tree-based models"; Devos et al. 2021, Veritas); and with one value fixed, the best of those that the value reaches
-// too, for all values at once.
+// A sum of decision trees, whose nodes may share successors. Every leaf is known by the cells and atoms that lead to it, by
+// whatever path, so the bound of a tree over a box is its best leaf that the box reaches (the leaf-wise bound of tree verifiers:
+// Chen et al. 2019, "Robustness verification of tree-based models"; Devos et al. 2021, Veritas); and with one value fixed, the
+// best of those that the value reaches too, for all values at once.
 class Forest final : public Score {
  public:
   // As `Trees`; scores are divided by `divisor`. The domain's cells do not straddle a test.
@@ -24,6 +24,13 @@ class Forest final : public Score {
   std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const override;
   void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const override;
   void outputs(const double* row, std::vector<double>& scores) const override;
+  void rounding(const double* row, std::vector<double>& out) const override;
+  const std::vector<double>& greatest_rounding() const override { return greatest_rounding_; }
+  bool constant_on_cells() const override { return true; }
+  // Of every output: the sum of the sizes of what it is added up from, at the smallest leaf of each tree; and how far it can
+  // vary.
+  const std::vector<double>& least_size() const { return least_size_; }
+  const std::vector<double>& spread() const { return spread_; }
 
  private:
   // A test of a feature: inside are cells first..last and some atoms. A successor is a test, or ~leaf.
@@ -44,13 +51,16 @@ class Forest final : public Score {
     std::uint32_t first, last;  // leaves, last excluded
     std::int32_t output, root;  // the root among the nodes given
     std::int32_t top;           // and among the tests, or ~leaf
+    bool shared;                // whether several tests lead to one
   };
-  struct Path;       // the conditions on the way to a leaf, while a tree is being read
+  struct Part;       // what of a feature leads to a node, while a tree is being read
+  struct Builder;    // reads one tree
   struct Uncovered;  // what of a feature no leaf looked at so far reaches
   struct Workspace;
 
-  std::int32_t grow(std::int32_t at, Path& path);
-  std::int32_t add_leaf(std::size_t value, const Path& path);
+  void measure_leaves();
+  const double* leaf_values(std::int32_t root, const double* row) const;
+  void constant_bound(const Box& box, const Goal& goal, Relaxation& out) const;
   double value(std::int32_t output, std::size_t at, const Goal& goal) const;
   bool meets(const Box& box, std::int32_t feature, std::int32_t first, std::int32_t last, std::size_t word) const;
   bool leaves(const Box& box, const Test& test) const;
@@ -69,6 +79,8 @@ class Forest final : public Score {
   std::vector<Leaf> leaves_;
   std::vector<Condition> conditions_;
   std::vector<std::uint64_t> words_;
+  std::size_t additions_ = 0;  // that one bound is made of, at most
+  std::vector<double> greatest_rounding_, least_size_, spread_;
 };
 
 }  // namespace likely::search

@@ -9,10 +9,12 @@
 
 namespace likely::search {
 
-void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace) {
+void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace,
+                const std::function<bool()>& more) {
   const std::vector<Feature>& features = problem.domain.features;
   for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
     for (const std::vector<double>& row : rows) {
+      if (!more()) return;
       bool inside = row.size() == features.size();
       for (std::size_t j = 0; inside && j < row.size(); ++j) inside = features[j].has(row[j]);
       if (inside && test_row(problem, row, a, pool, workspace)) remove_changes(problem, row, a, pool, workspace);
@@ -20,11 +22,12 @@ void known_rows(const Problem& problem, const std::vector<std::vector<double>>& 
   }
 }
 
-void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace) {
+void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more) {
   std::vector<double> row;
   cheapest_row(problem.domain, whole(problem.domain), row);
   for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
     for (std::size_t j = 0; j < row.size(); ++j) {
+      if (!more()) return;
       const Feature& f = problem.domain.features[j];
       const double before = row[j];
       for (const double value : f.atom) {
@@ -65,9 +68,10 @@ void try_node(const Problem& problem, const Node& node, const Evaluation& evalua
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = evaluation.relaxations[g];
     if (!relaxation.additive) continue;
-    greedy_repair(problem, node, relaxation, goals[g].lower, pool, workspace);
+    const double lower = goals[g].lower + relaxation.rounding;  // for sure
+    greedy_repair(problem, node, relaxation, lower, pool, workspace);
     const Dual& dual = evaluation.duals[g];
-    if (dual.multipliers.rule > 0) two_variable_moves(problem, node, relaxation, goals[g].lower, dual, pool, workspace);
+    if (dual.multipliers.rule > 0) two_variable_moves(problem, node, relaxation, lower, dual, pool, workspace);
   }
 }
 
@@ -100,6 +104,12 @@ bool move_two(const Problem& problem, const Node& node, std::vector<double> row,
   const auto [j, k] = two;
   const double det = slope[j] * coefficients[k] - slope[k] * coefficients[j];
   if (det == 0) return true;
+  for (const std::size_t moved : {j, k}) {  // what the numbers themselves may be off
+    const Range& range = node.box.range[moved];
+    const double off = 2 * tolerance::kRoundoff * std::max(std::abs(range.low), std::abs(range.high));
+    missing += off * std::abs(slope[moved]);
+    spare -= off * std::abs(coefficients[moved]);
+  }
   row[j] += (missing * coefficients[k] - slope[k] * spare) / det;
   row[k] += (slope[j] * spare - missing * coefficients[j]) / det;
   for (const std::size_t moved : {j, k}) {
@@ -147,15 +157,16 @@ void two_variable_moves(const Problem& problem, const Node& node, const Relaxati
   const LinearRule& rule = problem.rules.linear[multipliers.rule_index];
   std::vector<double> row(domain.features.size());
   std::vector<std::size_t> reals;
-  double missing = lower - relaxation.constant, spare = rule.upper, size = std::abs(lower) + std::abs(rule.upper);
+  double missing = lower - relaxation.constant, spare = rule.rest, size = std::abs(lower) + std::abs(rule.rest);
   for (std::size_t j = 0; j < row.size(); ++j) {
     const Choice choice =
         least_reduced_cost(domain, node.box, j, &relaxation, multipliers.goal, multipliers.rule_slope(problem.rules, j));
+    const Feature& f = domain.features[j];
     row[j] = choice.value;
     missing -= choice.gain;
-    if (rule.dense[j] != 0) spare -= rule.dense[j] * choice.value;
-    size += std::abs(choice.gain) + (rule.dense[j] != 0 ? std::abs(rule.dense[j] * choice.value) : 0);
-    const Feature& f = domain.features[j];
+    const double term = rule.dense[j] != 0 ? rule.dense[j] * (choice.value - f.anchor) : 0;
+    spare -= term;
+    size += std::abs(choice.gain) + std::abs(term);
     if (f.grid == 0 && f.atom_of(choice.value) < 0 && !node.box.single(domain, j)) reals.push_back(j);
   }
   for (std::size_t a = 0; a < reals.size(); ++a)

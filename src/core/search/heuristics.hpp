@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "incumbents.hpp"
@@ -10,11 +11,12 @@
 
 namespace likely::search {
 
-// Rows that the caller brings, each with its changes removed as far as it stays an answer.
-void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace);
+// Rows that the caller brings, each with its changes removed as far as it stays an answer; while there is `more` time.
+void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace,
+                const std::function<bool()>& more);
 
 // Single-change scan: every change of one feature of the cheapest row.
-void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace);
+void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);
 
 // Change removal (1-opt): takes changes back, the costliest first, as long as the row remains an answer.
 void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
@@ -33,8 +35,7 @@ void greedy_repair(const Problem& problem, const Node& node, const Relaxation& r
 void two_variable_moves(const Problem& problem, const Node& node, const Relaxation& relaxation, double lower, const Dual& dual,
                         SolutionPool& pool, Workspace& workspace);
 
-// End-point enumeration: of a box that is not split further though it has intervals of reals, all as good as points, every
-// choice of their ends.
+// End-point enumeration: of a narrow box, every choice of the ends of its intervals of reals.
 void end_points(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace);
 
 }  // namespace likely::search

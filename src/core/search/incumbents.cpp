@@ -100,15 +100,27 @@ void evaluate_row(const Problem& problem, const std::vector<double>& row, std::u
   out.log_likelihood = problem.likelihood ? problem.likelihood->exact(row.data(), alternative, workspace.row_buffers) : 0;
 }
 
+namespace {
+
+// The rounding of a row is looked at only if that of all rows would make a difference.
+Verdict judge_score(const Problem& problem, const std::vector<double>& row, const Alternative& asked, RowValues& values) {
+  problem.score->outputs(row.data(), values.outputs);
+  if (asked.met(values.outputs)) return Verdict::kMet;
+  if (asked.judge(values.outputs, problem.score->greatest_rounding()) == Verdict::kMissed) return Verdict::kMissed;
+  problem.score->rounding(row.data(), values.rounding);
+  return asked.judge(values.outputs, values.rounding);
+}
+
+}  // namespace
+
 bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool,
               Workspace& workspace) {
   ++workspace.statistics.tested;
   const double cost = problem.domain.cost(row.data()), weight = problem.likelihood_weight;
   if (weight == 0 && cost >= pool.cutoff()) return false;
   if (!problem.rules.hold(row.data())) return false;
-  RowValues& values = workspace.row_values;
-  problem.score->outputs(row.data(), values.outputs);
-  if (!problem.alternatives[alternative].met(values.outputs)) return false;
+  const Verdict verdict = judge_score(problem, row, problem.alternatives[alternative], workspace.row_values);
+  if (verdict == Verdict::kMissed) return false;
   double log_likelihood = 0;
   if (problem.likelihood) {
     log_likelihood = problem.likelihood->exact(row.data(), alternative, workspace.row_buffers);
@@ -116,6 +128,10 @@ bool test_row(const Problem& problem, const std::vector<double>& row, std::uint3
   }
   const double objective = weight > 0 ? cost - weight * log_likelihood : cost;
   if (!(objective < kInf)) return false;  // impossible, where likelihood counts
+  if (verdict == Verdict::kUndecided) {
+    pool.leave_undecided(objective);
+    return false;
+  }
   pool.add({row, objective, cost, log_likelihood, alternative});
   return true;
 }

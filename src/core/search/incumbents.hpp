@@ -1,6 +1,7 @@
 // The answers known so far, and what an answer must be better than.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,9 @@ class SolutionPool {
   double best() const { return solutions_.empty() ? kInf : solutions_.front().objective; }
   bool full() const { return solutions_.size() >= limits_.solutions; }
   const std::vector<Solution>& solutions() const { return solutions_; }
+  // A row that may be an answer, though double precision cannot tell: what is claimed must allow for it.
+  void leave_undecided(double objective) { undecided_ = std::min(undecided_, objective); }
+  double undecided() const { return undecided_; }
   // Drops those that the best answer excludes, and hands over the rest.
   std::vector<Solution> take();
 
@@ -45,14 +49,15 @@ class SolutionPool {
   Limits limits_;
   std::vector<Solution> solutions_;
   std::vector<Key> keys_;
+  double undecided_ = kInf;
 };
 
-// Whether a row is an answer, by exact evaluation: of its rules, of the classifier and of the circuit. If it is, and better
-// than the cut-off, it goes into the pool.
+// Whether a row is an answer, by evaluation of its rules, of the classifier and of the circuit. If it is, and better than the
+// cut-off, it goes into the pool.
 bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool,
               Workspace& workspace);
 
-// The classifier's outputs and the log-likelihood of a row, exactly.
+// The classifier's outputs and the log-likelihood of a row.
 void evaluate_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace,
                   RowValues& out);
 

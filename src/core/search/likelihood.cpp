@@ -80,6 +80,10 @@ Likelihood::Variable Likelihood::make_variable(std::size_t j, const Feature& f) 
   return made;
 }
 
+bool Likelihood::constant_on_cells() const {
+  return std::none_of(variables_.begin(), variables_.end(), [](const Variable& variable) { return variable.peaked; });
+}
+
 Likelihood::Sweep Likelihood::sweep() const {
   Sweep made;
   made.leaf.assign(circuit_.nodes(), 1.0);

@@ -34,6 +34,8 @@ class Likelihood {
     double log_scale = 0;
     double log_upper = 0;  // log U
   };
+  // Whether the likelihood is the same all over a cell: no leaf is parametric.
+  bool constant_on_cells() const;
   Sweep sweep() const;  // with buffers of the right size
 
   // Fills leaf, value and log_upper, for rows of the class of an alternative.

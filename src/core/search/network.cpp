@@ -21,29 +21,35 @@ LIKELY_CLONES void add_multiple(double* sum, const double* value, double by, std
 
 struct Network::Workspace final : ScoreWorkspace {
   std::vector<std::vector<double>> low, high;  // what every hidden layer's units can be before their ReLU, layer by layer
+  std::vector<std::vector<double>> size;       // and the sizes of the terms that it is the sum of, at most
   std::vector<double> width;                   // [feature][unit]: by how much a feature can move a unit of the first
   std::vector<std::vector<double>> gap;        // relaxation gap: by how much each unit may make a bound too high
   std::vector<std::size_t> unstable;           // units of a layer that may be on either side of 0
   std::vector<double> functions, constants;    // linear functions of the first layer, [unit][function]
-  std::vector<double> maximum, most, slope, intercept;  // per function
+  std::vector<double> maximum, most, slope, at_anchor;  // per function
   std::vector<double> least_of, most_of;                // per unit of the first layer, of one feature
   std::vector<double> coefficient;                      // of a bound, carried backwards
 };
 
-Network::Network(const Domain& domain, std::vector<double> atoms, std::vector<double> slopes, std::vector<double> intercepts,
-                 std::vector<double> bias, std::vector<Layer> later)
+Network::Network(const Domain& domain, FirstLayer first, FirstLayer sizes, std::size_t terms, std::vector<double> bias,
+                 std::vector<Layer> later)
     : domain_(domain),
       units_(bias.size()),
-      atoms_(std::move(atoms)),
-      slopes_(std::move(slopes)),
-      intercepts_(std::move(intercepts)),
+      first_(std::move(first)),
+      sizes_(std::move(sizes)),
+      roundoff_(tolerance::kRoundoff * static_cast<double>(terms)),
       bias_(std::move(bias)),
-      later_(std::move(later)) {}
+      later_(std::move(later)) {
+  std::vector<double> size;
+  first_layer_sizes(whole(domain), size);
+  to_rounding(std::move(size), greatest_rounding_);
+}
 
 std::unique_ptr<ScoreWorkspace> Network::workspace(const Goal& /*goal*/) const {
   auto made = std::make_unique<Workspace>();
   made->low.resize(later_.size());
   made->high.resize(later_.size());
+  made->size.resize(later_.size() + 1);
   made->gap.resize(later_.size());
   return made;
 }
@@ -56,16 +62,18 @@ double Network::bias_part(const std::vector<double>& coefficient) const {
 
 void Network::relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const {
   out.slope.resize(domain_.features.size());
-  out.intercept.resize(domain_.features.size());
+  out.at_anchor.resize(domain_.features.size());
   out.greatest.resize(domain_.features.size());
   out.attribution.resize(domain_.features.size());
   out.atom.resize(domain_.atoms);
+  auto& work = static_cast<Workspace&>(workspace);
+  first_layer_sizes(box, work.size[0]);
   if (later_.empty()) {
     out.constant = bias_part(goal.coefficient);
     bound_by_feature(box, goal.coefficient, out);
+    out.rounding = tolerance::kRoundingsOfBound * goal.rounding(work.size[0], roundoff_);
     return;
   }
-  auto& work = static_cast<Workspace&>(workspace);
   first_layer_bounds(box, work);
   for (std::size_t at = 1; at < later_.size(); ++at) hidden_layer_bounds(box, at, work);
   const Layer& last = later_.back();
@@ -79,12 +87,75 @@ void Network::relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace,
   out.constant += backward_bounds(coefficient, later_.size() - 1, work, &work.gap);
   out.constant += bias_part(coefficient);
   bound_by_feature(box, coefficient, out);
-  for (std::size_t h = 0; h < units_; ++h) {
-    const double size = std::max(std::abs(work.low[0][h]), std::abs(work.high[0][h]));
-    out.rounding += tolerance::kSumRounding * std::abs(coefficient[h]) * size;
-  }
+  next_layer_sizes(later_.size(), work.size[later_.size() - 1], work.size[later_.size()]);
+  out.rounding = tolerance::kRoundingsOfBound * goal.rounding(work.size.back(), roundoff_);
   attribute_slack(work, out.attribution);
 }
+
+// -- rounding -----------------------------------------------------------------------------------------------------------
+
+// The sizes of the terms of every unit of the first layer, the greatest over a box.
+void Network::first_layer_sizes(const Box& box, std::vector<double>& size) const {
+  size.resize(units_);
+  for (std::size_t h = 0; h < units_; ++h) size[h] = std::abs(bias_[h]);
+  std::vector<double> most;
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
+    const Feature& f = domain_.features[j];
+    const Range& range = box.range[j];
+    const double *slope = sizes_.slopes.data() + j * units_, *at_anchor = sizes_.at_anchors.data() + j * units_;
+    const double offset = range.empty() ? 0 : std::max(std::abs(range.low - f.anchor), std::abs(range.high - f.anchor));
+    if (f.atom.empty()) {
+      for (std::size_t h = 0; h < units_; ++h) size[h] += slope[h] * offset + at_anchor[h];
+      continue;
+    }
+    most.assign(units_, 0.0);
+    for (std::size_t h = 0; h < units_ && !range.empty(); ++h) most[h] = slope[h] * offset + at_anchor[h];
+    box.each_atom(f, [&](std::size_t k) {
+      const double* unit = sizes_.atoms.data() + (f.first_atom + k) * units_;
+      for (std::size_t h = 0; h < units_; ++h) most[h] = std::max(most[h], unit[h]);
+    });
+    for (std::size_t h = 0; h < units_; ++h) size[h] += most[h];
+  }
+}
+
+// The same of layer `at`, from the sizes of the layer before.
+void Network::next_layer_sizes(std::size_t at, const std::vector<double>& before, std::vector<double>& size) const {
+  const Layer& layer = later_[at - 1];
+  size.resize(layer.outputs);
+  for (std::size_t o = 0; o < layer.outputs; ++o) {
+    const double* row = layer.weight.data() + o * layer.inputs;
+    size[o] = std::abs(layer.bias[o]);
+    for (std::size_t i = 0; i < layer.inputs; ++i) size[o] += std::abs(row[i]) * before[i];
+  }
+}
+
+// What rounding may do to the outputs, from the sizes of the first layer.
+void Network::to_rounding(std::vector<double> size, std::vector<double>& out) const {
+  for (std::size_t at = 1; at <= later_.size(); ++at) {
+    next_layer_sizes(at, size, out);
+    size.swap(out);
+  }
+  out = std::move(size);
+  for (double& off : out) off *= roundoff_;
+}
+
+void Network::rounding(const double* row, std::vector<double>& out) const {
+  Box box = whole(domain_);
+  for (std::size_t j = 0; j < domain_.features.size(); ++j) box.fix(domain_, j, row[j]);
+  std::vector<double> size;
+  first_layer_sizes(box, size);
+  to_rounding(std::move(size), out);
+}
+
+// What a unit can be, computed with other rounding.
+void Network::widen(std::size_t at, Workspace& work) const {
+  for (std::size_t h = 0; h < work.size[at].size(); ++h) {
+    work.low[at][h] -= roundoff_ * work.size[at][h];
+    work.high[at][h] += roundoff_ * work.size[at][h];
+  }
+}
+
+// -- bounds of units ----------------------------------------------------------------------------------------------------
 
 void Network::first_layer_bounds(const Box& box, Workspace& work) const {
   std::vector<double>&low = work.low[0], &high = work.high[0];
@@ -97,16 +168,17 @@ void Network::first_layer_bounds(const Box& box, Workspace& work) const {
     least.assign(units_, kInf);
     most.assign(units_, -kInf);
     box.each_atom(f, [&](std::size_t k) {
-      const double* unit = atoms_.data() + (f.first_atom + k) * units_;
+      const double* unit = first_.atoms.data() + (f.first_atom + k) * units_;
       for (std::size_t h = 0; h < units_; ++h) {
         least[h] = std::min(least[h], unit[h]);
         most[h] = std::max(most[h], unit[h]);
       }
     });
     if (const Range& range = box.range[j]; !range.empty()) {
-      const double *slope = slopes_.data() + j * units_, *intercept = intercepts_.data() + j * units_;
+      const double *slope = first_.slopes.data() + j * units_, *at_anchor = first_.at_anchors.data() + j * units_;
+      const double from = range.low - f.anchor, to = range.high - f.anchor;
       for (std::size_t h = 0; h < units_; ++h) {
-        const double a = slope[h] * range.low + intercept[h], b = slope[h] * range.high + intercept[h];
+        const double a = slope[h] * from + at_anchor[h], b = slope[h] * to + at_anchor[h];
         least[h] = std::min(least[h], std::min(a, b));
         most[h] = std::max(most[h], std::max(a, b));
       }
@@ -117,6 +189,7 @@ void Network::first_layer_bounds(const Box& box, Workspace& work) const {
       work.width[j * units_ + h] = most[h] - least[h];
     }
   }
+  widen(0, work);
 }
 
 // Interval arithmetic through one layer; notes the units whose side of 0 it does not tell.
@@ -133,8 +206,11 @@ void Network::interval_bounds(std::size_t at, Workspace& work) const {
       low[o] += w * (w > 0 ? least : most);
       high[o] += w * (w > 0 ? most : least);
     }
-    if (low[o] < 0 && high[o] > 0) work.unstable.push_back(o);
   }
+  next_layer_sizes(at, work.size[at - 1], work.size[at]);
+  widen(at, work);
+  for (std::size_t o = 0; o < layer.outputs; ++o)
+    if (low[o] < 0 && high[o] > 0) work.unstable.push_back(o);
 }
 
 // What the units of hidden layer `at` can be, given the layers before: by intervals, and where a unit is unstable by these,
@@ -160,7 +236,7 @@ void Network::hidden_layer_bounds(const Box& box, std::size_t at, Workspace& wor
   maximise(box, count, work);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t o = work.unstable[i / 2];
-    const double bound = work.constants[i] + work.maximum[i];
+    const double bound = work.constants[i] + work.maximum[i] + roundoff_ * work.size[at][o];
     if (i % 2 == 0)
       work.high[at][o] = std::min(work.high[at][o], bound);
     else
@@ -212,7 +288,7 @@ void Network::maximise(const Box& box, std::size_t count, Workspace& work) const
   work.maximum.assign(count, 0.0);
   work.most.resize(count);
   work.slope.resize(count);
-  work.intercept.resize(count);
+  work.at_anchor.resize(count);
   auto apply = [&](const double* values, std::vector<double>& out) {
     std::fill(out.begin(), out.end(), 0.0);
     for (std::size_t h = 0; h < units_; ++h)
@@ -222,14 +298,15 @@ void Network::maximise(const Box& box, std::size_t count, Workspace& work) const
     const Feature& f = domain_.features[j];
     std::fill(work.most.begin(), work.most.end(), -kInf);
     box.each_atom(f, [&](std::size_t k) {
-      apply(atoms_.data() + (f.first_atom + k) * units_, work.slope);
+      apply(first_.atoms.data() + (f.first_atom + k) * units_, work.slope);
       for (std::size_t i = 0; i < count; ++i) work.most[i] = std::max(work.most[i], work.slope[i]);
     });
     if (const Range& range = box.range[j]; !range.empty()) {
-      apply(slopes_.data() + j * units_, work.slope);
-      apply(intercepts_.data() + j * units_, work.intercept);
+      apply(first_.slopes.data() + j * units_, work.slope);
+      apply(first_.at_anchors.data() + j * units_, work.at_anchor);
+      const double from = range.low - f.anchor, to = range.high - f.anchor;
       for (std::size_t i = 0; i < count; ++i) {
-        const double end = std::max(work.slope[i] * range.low, work.slope[i] * range.high) + work.intercept[i];
+        const double end = std::max(work.slope[i] * from, work.slope[i] * to) + work.at_anchor[i];
         work.most[i] = std::max(work.most[i], end);
       }
     }
@@ -245,23 +322,21 @@ void Network::bound_by_feature(const Box& box, const std::vector<double>& coeffi
     return total;
   };
   out.upper = out.constant;
-  out.rounding = tolerance::kSumRounding * (1 + std::abs(out.constant));
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     double greatest = -kInf;
     box.each_atom(f, [&](std::size_t k) {
-      const double value = dot(atoms_.data() + (f.first_atom + k) * units_);
+      const double value = dot(first_.atoms.data() + (f.first_atom + k) * units_);
       out.atom[f.first_atom + k] = value;
       greatest = std::max(greatest, value);
     });
     if (const Range& range = box.range[j]; !range.empty()) {
-      out.slope[j] = dot(slopes_.data() + j * units_);
-      out.intercept[j] = dot(intercepts_.data() + j * units_);
-      greatest = std::max(greatest, std::max(out.at_number(j, range.low), out.at_number(j, range.high)));
+      out.slope[j] = dot(first_.slopes.data() + j * units_);
+      out.at_anchor[j] = dot(first_.at_anchors.data() + j * units_);
+      greatest = std::max(greatest, std::max(out.at_number(f, j, range.low), out.at_number(f, j, range.high)));
     }
     out.greatest[j] = greatest;
     out.upper += greatest;
-    out.rounding += tolerance::kSumRounding * std::abs(greatest);
   }
 }
 
@@ -295,9 +370,10 @@ void Network::outputs(const double* row, std::vector<double>& scores) const {
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     const std::int32_t k = f.atom.empty() ? -1 : f.atom_of(row[j]);
-    const double *slope = slopes_.data() + j * units_, *intercept = intercepts_.data() + j * units_;
-    for (std::size_t h = 0; h < units_; ++h)
-      scores[h] += k >= 0 ? atoms_[(f.first_atom + static_cast<std::size_t>(k)) * units_ + h] : slope[h] * row[j] + intercept[h];
+    const double *slope = first_.slopes.data() + j * units_, *at_anchor = first_.at_anchors.data() + j * units_;
+    const double* atom = k >= 0 ? first_.atoms.data() + (f.first_atom + static_cast<std::size_t>(k)) * units_ : nullptr;
+    const double offset = row[j] - f.anchor;
+    for (std::size_t h = 0; h < units_; ++h) scores[h] += k >= 0 ? atom[h] : slope[h] * offset + at_anchor[h];
   }
   for (const Layer& layer : later_) {
     for (double& v : scores) v = std::max(0.0, v);

@@ -10,11 +10,15 @@
 namespace likely::search {
 
 // A network of ReLU layers over inputs that are functions of one feature each; without hidden layers, a linear model.
-// The first layer is given by what every value of a feature adds to its units.
+// The first layer is given by what every value of a feature adds to its units: of numbers, linear in the offset from the
+// feature's anchor.
 //
 // The bound is CROWN's (Zhang et al. 2018, "Efficient neural network robustness certification with general activation
 // functions"): an unstable ReLU is replaced by a linear function above or below it, and the goal's coefficients are carried
 // backwards to the inputs. Categories are one-hot groups of inputs, over which the greatest is taken exactly.
+//
+// Every result comes with what rounding may have done to it: that is relative to the sizes of all terms, layer by layer,
+// which the same network with absolute values of its weights adds up (Higham 2002, section 3.5).
 class Network final : public Score {
  public:
   struct Layer {
@@ -23,16 +27,29 @@ class Network final : public Score {
     std::vector<double> bias;
   };
 
-  // atoms: [atom of all features][unit]; slopes, intercepts: [feature][unit]; bias: [unit]; later: the other layers.
-  Network(const Domain& domain, std::vector<double> atoms, std::vector<double> slopes, std::vector<double> intercepts,
-          std::vector<double> bias, std::vector<Layer> later);
+  // What values of features add to the units of the first layer.
+  struct FirstLayer {
+    std::vector<double> atoms;               // [atom of all features][unit]
+    std::vector<double> slopes, at_anchors;  // [feature][unit]
+  };
+
+  // `sizes` has, in place of each sum of terms in `first`, the sum of their sizes; `terms` is how many terms an output has at
+  // most, all layers taken together. bias: [unit] of the first layer; later: the other layers.
+  Network(const Domain& domain, FirstLayer first, FirstLayer sizes, std::size_t terms, std::vector<double> bias,
+          std::vector<Layer> later);
 
   std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const override;
   void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const override;
   void outputs(const double* row, std::vector<double>& scores) const override;
+  void rounding(const double* row, std::vector<double>& out) const override;
+  const std::vector<double>& greatest_rounding() const override { return greatest_rounding_; }
+  bool constant_on_cells() const override { return false; }
 
  private:
   struct Workspace;
+  void first_layer_sizes(const Box& box, std::vector<double>& size) const;
+  void next_layer_sizes(std::size_t at, const std::vector<double>& before, std::vector<double>& size) const;
+  void to_rounding(std::vector<double> size, std::vector<double>& out) const;
   void first_layer_bounds(const Box& box, Workspace& work) const;
   void hidden_layer_bounds(const Box& box, std::size_t at, Workspace& work) const;
   void interval_bounds(std::size_t at, Workspace& work) const;
@@ -42,11 +59,15 @@ class Network final : public Score {
   void bound_by_feature(const Box& box, const std::vector<double>& coefficient, Relaxation& out) const;
   void attribute_slack(Workspace& work, std::vector<double>& attribution) const;
   double bias_part(const std::vector<double>& coefficient) const;
+  void widen(std::size_t at, Workspace& work) const;
 
   const Domain& domain_;
   std::size_t units_;  // of the first layer
-  std::vector<double> atoms_, slopes_, intercepts_, bias_;
+  FirstLayer first_, sizes_;
+  double roundoff_;  // of an output, relative to the sizes of its terms
+  std::vector<double> bias_;
   std::vector<Layer> later_;
+  std::vector<double> greatest_rounding_;
 };
 
 }  // namespace likely::search

@@ -21,10 +21,12 @@ struct Multipliers {
   double rule_slope(const Rules& rules, std::size_t j) const { return rule > 0 ? rule * rules.linear[rule_index].dense[j] : 0; }
 };
 
-// A bound of the cost of all rows of a box, and the multipliers that give it.
+// A bound of the cost of all rows of a box, and the multipliers that give it. What the rounding of its terms may have added
+// is already taken off.
 struct Dual {
   double bound = 0;
   Multipliers multipliers;
+  double rounding = 0;  // that much
 };
 
 // What waits in the queue: small, since many do. Whatever else is known of a node is computed anew when it is its turn.
@@ -50,6 +52,7 @@ struct Evaluation {
 // The classifier's outputs and the log-likelihood of a row.
 struct RowValues {
   std::vector<double> outputs;
+  std::vector<double> rounding;  // of the outputs, where it had to be looked at
   double log_likelihood = 0;
 };
 

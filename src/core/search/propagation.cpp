@@ -33,14 +33,15 @@ class Stopwatch {
 // Keeps the numbers at which a linear bound of feature j is at least `needed`.
 bool keep_high_numbers(const Domain& domain, Box& box, std::size_t j, const Relaxation& relaxation, double needed) {
   const Range range = box.range[j];
-  const double at_low = relaxation.at_number(j, range.low), at_high = relaxation.at_number(j, range.high);
+  const Feature& f = domain.features[j];
+  const double at_low = relaxation.at_number(f, j, range.low), at_high = relaxation.at_number(f, j, range.high);
   if (std::max(at_low, at_high) < needed) {
     box.drop_numbers(j);
     return true;
   }
   if (std::min(at_low, at_high) >= needed) return false;
   const double share = (needed - at_low) / (at_high - at_low), edge = range.low + share * (range.high - range.low);
-  const double wider = tolerance::kCrossingRounding * std::max(std::abs(range.low), std::abs(range.high));
+  const double wider = tolerance::crossing_rounding(range.low, range.high);
   const bool moved = at_low < at_high ? box.keep_numbers(domain, j, edge - wider, range.high)
                                       : box.keep_numbers(domain, j, range.low, edge + wider);
   const Range& left = box.range[j];

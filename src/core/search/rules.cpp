@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "../exact_sum.hpp"
 #include "../tolerances.hpp"
 #include "../values.hpp"
 
@@ -46,21 +47,24 @@ Outcome filter(const Domain& domain, Box& box, const AtMost& rule) {
 // Bound tightening by activities (Savelsbergh 1994): each term has what the others, at their lowest, leave of the right side.
 Outcome filter(const Domain& domain, Box& box, const LinearRule& rule) {
   if (!rule.applies(domain, box)) return Outcome::kNothing;
-  double lowest = 0;  // activity of the rule over the box
-  for (std::size_t i = 0; i < rule.features.size(); ++i) {
+  auto least = [&](std::size_t i) {
     const Range& range = box.range[rule.features[i]];
-    lowest += std::min(rule.coefficients[i] * range.low, rule.coefficients[i] * range.high);
-  }
-  const double upper = rule.relaxed_upper(box);
-  if (lowest > upper) return Outcome::kImpossible;
+    return std::min(rule.coefficients[i] * (range.low - rule.anchors[i]), rule.coefficients[i] * (range.high - rule.anchors[i]));
+  };
+  double lowest = 0;  // activity of the rule over the box, in offsets
+  for (std::size_t i = 0; i < rule.features.size(); ++i) lowest += least(i);
+  const double rest = rule.relaxed_rest(box);
+  if (lowest > rest) return Outcome::kImpossible;
   bool changed = false;
   for (std::size_t i = 0; i < rule.features.size(); ++i) {
     const double c = rule.coefficients[i];
     if (c == 0) continue;
     const std::size_t j = rule.features[i];
     const Range& range = box.range[j];
-    const double others = lowest - std::min(c * range.low, c * range.high), end = (upper - others) / c;
-    changed |= c > 0 ? box.keep_numbers(domain, j, range.low, end) : box.keep_numbers(domain, j, end, range.high);
+    const double end = rule.anchors[i] + (rest - (lowest - least(i))) / c;
+    const double wider =
+        tolerance::kRoundoff * (2 * std::abs(end) + tolerance::kCrossingRoundoffs * std::abs(end - rule.anchors[i]));
+    changed |= c > 0 ? box.keep_numbers(domain, j, range.low, end + wider) : box.keep_numbers(domain, j, end - wider, range.high);
     if (box.range[j].empty()) return Outcome::kImpossible;
   }
   return changed ? Outcome::kChanged : Outcome::kNothing;
@@ -79,12 +83,23 @@ bool filter_all(const Domain& domain, Box& box, const std::vector<Rule>& rules, 
 }  // namespace
 
 LinearRule::LinearRule(const Domain& domain, std::vector<std::size_t> features_, std::vector<double> coefficients_, double upper_)
-    : features(std::move(features_)), coefficients(std::move(coefficients_)), dense(domain.features.size(), 0.0), upper(upper_) {
+    : features(std::move(features_)),
+      coefficients(std::move(coefficients_)),
+      dense(domain.features.size(), 0.0),
+      upper(upper_),
+      whole(is_whole(upper_)) {
   if (features.size() != coefficients.size()) throw std::invalid_argument("a linear rule needs a coefficient per feature");
+  ExactSum left;
+  left.add(upper);
   for (std::size_t i = 0; i < features.size(); ++i) {
     if (features[i] >= dense.size()) throw std::out_of_range("a rule about a feature that is not there");
+    const Feature& f = domain.features[features[i]];
     dense[features[i]] += coefficients[i];
+    anchors.push_back(f.anchor);
+    left.add_product(-coefficients[i], f.anchor);
+    whole = whole && is_whole(coefficients[i]) && f.whole();
   }
+  rest = left.value();
 }
 
 bool LinearRule::applies(const Domain& domain, const Box& box) const {
@@ -92,13 +107,31 @@ bool LinearRule::applies(const Domain& domain, const Box& box) const {
                      [&](std::size_t j) { return !box.range[j].empty() && box.atom_count(domain.features[j]) == 0; });
 }
 
-double LinearRule::relaxed_upper(const Box& box) const {
-  double terms = 0;
+bool LinearRule::holds(const double* row) const {
+  ExactSum excess;
+  excess.add(-upper);
+  double size = 0;
+  bool exact = is_whole(upper);
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const double x = row[features[i]];
+    if (is_code(x)) return true;
+    excess.add_product(coefficients[i], x);
+    size += std::abs(coefficients[i] * x);
+    exact = exact && is_whole(coefficients[i]) && is_whole(x);
+  }
+  return excess.value() <= (exact ? 0 : tolerance::rule_slack(features.size(), std::max(size, std::abs(upper))));
+}
+
+double LinearRule::relaxed_rest(const Box& box) const {
+  double numbers = 0, offsets = std::abs(rest);
   for (std::size_t i = 0; i < features.size(); ++i) {
     const Range& range = box.range[features[i]];
-    terms += std::abs(coefficients[i]) * std::max(std::abs(range.low), std::abs(range.high));
+    const double c = std::abs(coefficients[i]);
+    numbers += c * std::max(std::abs(range.low), std::abs(range.high));
+    offsets += c * std::max(std::abs(range.low - anchors[i]), std::abs(range.high - anchors[i]));
   }
-  return upper + tolerance::kRelaxedRuleFeasibility * std::max(std::abs(upper), terms);
+  const double slack = whole ? 0 : 2 * tolerance::rule_slack(features.size(), std::max(numbers, std::abs(upper)));
+  return rest + slack + 2 * tolerance::rule_slack(features.size(), offsets);
 }
 
 Literal::Literal(const Domain& domain, std::size_t feature, const std::vector<std::pair<double, double>>& region)
@@ -168,18 +201,7 @@ bool Rules::hold(const double* row) const {
     const auto held = std::count_if(rule.literals.begin(), rule.literals.end(), [row](const Literal& l) { return l.holds(row); });
     if (static_cast<std::size_t>(held) > rule.count) return false;
   }
-  for (const LinearRule& rule : linear) {
-    double total = 0, size = 0;
-    bool numbers = true;
-    for (std::size_t i = 0; i < rule.features.size(); ++i) {
-      const double x = row[rule.features[i]];
-      numbers = numbers && !is_code(x);
-      total += rule.coefficients[i] * x;
-      size += std::abs(rule.coefficients[i] * x);
-    }
-    if (numbers && total > rule.upper + tolerance::kRuleFeasibility * std::max(size, std::abs(rule.upper))) return false;
-  }
-  return true;
+  return std::all_of(linear.begin(), linear.end(), [row](const LinearRule& rule) { return rule.holds(row); });
 }
 
 }  // namespace likely::search

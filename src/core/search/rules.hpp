@@ -37,18 +37,23 @@ struct AtMost {  // at most `count` literals hold
   std::size_t count;
 };
 
-// sum of coefficient * x <= upper, where all x are numbers.
+// sum of coefficient * x <= upper, where all x are numbers. Boxes are bounded in offsets from the features' anchors:
+// sum of coefficient * (x - anchor) <= rest.
 struct LinearRule {
   LinearRule(const Domain& domain, std::vector<std::size_t> features, std::vector<double> coefficients, double upper);
 
   std::vector<std::size_t> features;
   std::vector<double> coefficients;  // of each of these
   std::vector<double> dense;         // of every feature of the domain: 0 where the rule does not ask about it
-  double upper;
+  double upper, rest;
+  std::vector<double> anchors;  // of each of the features
+  bool whole;                   // all terms are whole numbers, whatever the row
 
   bool applies(const Domain& domain, const Box& box) const;  // to all rows of a box
-  // The relaxed right-hand side: `upper`, and what rounding and feasibility may add to the sum over a box.
-  double relaxed_upper(const Box& box) const;
+  // Exact if all terms of the row are whole numbers; otherwise it may be exceeded by what adding up the terms may lose.
+  bool holds(const double* row) const;
+  // The relaxed right-hand side in offsets: `rest`, and what rounding and the test's slack may add to the sum over a box.
+  double relaxed_rest(const Box& box) const;
 };
 
 struct Rules {

@@ -16,14 +16,19 @@ struct Goal {
   double lower;
 
   double score(const std::vector<double>& outputs) const;
+  // By how much the score may be off if each output may be off by so much, times `factor`.
+  double rounding(const std::vector<double>& of_outputs, double factor = 1) const;
 };
+
+// Whether a row reaches a goal: undecided if rounding alone tells, and rounding is no small part of what is asked for.
+enum class Verdict { kMissed, kMet, kUndecided };
 
 // log of the share of one output in the softmax of all lies between two numbers.
 struct Share {
   std::size_t output;
   double scale, low, high;
 
-  bool holds(const std::vector<double>& outputs) const;
+  bool holds(const std::vector<double>& outputs, double rounding) const;
 };
 
 // All goals must be met. A share is looked at when a row is tested; the goals are what follows from it and is linear.
@@ -31,6 +36,8 @@ struct Alternative {
   std::vector<Goal> goals;
   std::optional<Share> share;
 
+  // `rounding`: by how much each output may be off.
+  Verdict judge(const std::vector<double>& outputs, const std::vector<double>& rounding) const;
   bool met(const std::vector<double>& outputs) const;
 };
 
@@ -40,16 +47,16 @@ struct Alternative {
 struct Relaxation {
   bool additive = true;
   double upper = 0;     // the greatest over the box
-  double rounding = 0;  // by how much sums that make up a bound may be off
+  double rounding = 0;  // by how much the bound, or the score of a row, may be off for want of digits
   double constant = 0;
-  std::vector<double> slope;  // per feature: a_j(v) = slope_j v + intercept_j
-  std::vector<double> intercept;
+  std::vector<double> slope;  // per feature: a_j(v) = slope_j (v - anchor_j) + at_anchor_j
+  std::vector<double> at_anchor;
   std::vector<double> atom;         // over all atoms: a_j, or the bound
   std::vector<double> cell;         // over all cells: the bound; trees only
   std::vector<double> greatest;     // per feature: the greatest a_j over the box
   std::vector<double> attribution;  // slack attribution: a feature's part in how far the bound may lie above the score
 
-  double at_number(std::size_t j, double v) const { return slope[j] * v + intercept[j]; }
+  double at_number(const Feature& f, std::size_t j, double v) const { return slope[j] * (v - f.anchor) + at_anchor[j]; }
   double at_atom(const Feature& f, std::size_t k) const { return atom[f.first_atom + k]; }
   double at_cell(const Feature& f, std::int32_t c) const { return cell[f.first_cell + static_cast<std::size_t>(c)]; }
 };
@@ -73,8 +80,14 @@ class Score {
   virtual std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const = 0;
   // An upper bound of the goal's score over the box. `workspace` is one of the same goal.
   virtual void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const = 0;
-  // To the last bit what the form scores.
+  // What the form scores, up to `rounding`; of trees, to the last bit.
   virtual void outputs(const double* row, std::vector<double>& out) const = 0;
+  // By how much each output of the row may differ between two ways of computing it.
+  virtual void rounding(const double* row, std::vector<double>& out) const = 0;
+  // The same, at most, of all rows of the domain.
+  virtual const std::vector<double>& greatest_rounding() const = 0;
+  // Whether the outputs are the same all over a cell.
+  virtual bool constant_on_cells() const = 0;
 };
 
 }  // namespace likely::search

@@ -18,39 +18,46 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 }  // namespace
 
 Search::Search(const Problem& problem, const Limits& limits, Poll poll)
-    : problem_(problem), limits_(limits), poll_(std::move(poll)), workspace_(problem), pool_(problem.domain, limits) {}
+    : problem_(problem),
+      limits_(limits),
+      poll_(std::move(poll)),
+      workspace_(problem),
+      pool_(problem.domain, limits),
+      constant_on_cells_(problem.score->constant_on_cells() && problem.rules.linear.empty() &&
+                         (!problem.likelihood || problem.likelihood->constant_on_cells())) {}
 
 void Search::follow(std::vector<double> row) { follower_ = std::make_unique<Follower>(problem_, std::move(row), workspace_); }
 
 Result Search::run(const std::vector<std::vector<double>>& starts) {
   started_ = now();
+  polled_ = started_;
   find_first_answers(starts);
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
-  polled_ = now();
-  bool stopped = false;
-  while (!queue_.empty() && !stopped) {
+  while (!queue_.empty() && go_on()) {
     Node node = queue_.pop();
-    if (node.bound >= pool_.cutoff()) {
+    if (node.bound >= pool_.cutoff())
       prune(node);
-      continue;
-    }
-    process(std::move(node));
-    stopped = !poll() || limit_reached();
+    else
+      process(std::move(node));
   }
   return finish();
 }
 
 void Search::find_first_answers(const std::vector<std::vector<double>>& starts) {
-  known_rows(problem_, starts, pool_, workspace_);
-  single_change_scan(problem_, pool_, workspace_);
+  const auto more = [this] { return go_on(); };
+  known_rows(problem_, starts, pool_, workspace_, more);
+  single_change_scan(problem_, pool_, workspace_, more);
 }
 
 void Search::add_root(std::uint32_t alternative) {
   Node root{whole(problem_.domain), -kInf, alternative, 0, {}};
   Evaluation& evaluation = workspace_.evaluations[alternative];
-  if (!propagate_node(root, evaluation)) return;
-  try_node(problem_, root, evaluation, pool_, workspace_);
-  queue_.push(std::move(root));
+  if (go_on()) {
+    if (!propagate_node(root, evaluation)) return;
+    try_node(problem_, root, evaluation, pool_, workspace_);
+  }
+  const bool narrow = root.box.narrow(problem_.domain);
+  queue_.push(std::move(root), narrow);
 }
 
 void Search::process(Node node) {
@@ -85,20 +92,20 @@ void Search::prune(const Node& node) {
 
 // -- answers ------------------------------------------------------------------------------------------------------------
 
-// Whether nothing in the node can be new: it is one row (or as good as one), or all its rows are one answer to the pool and
-// one that is no costlier is known.
+// Whether nothing in the node can be new: it is one row, or its cheapest row stands for all, or all its rows are one answer to
+// the pool and one that is no costlier is known. The cheapest row was tested before.
 bool Search::is_done(const Node& node, const Evaluation& evaluation) {
   auto account = [&](Step step) {
     if (!follower_) return;
     follower_->watch(node, pool_);
     follower_->after(step, node, false);
   };
-  if (node.box.point(problem_.domain)) {
-    end_points(problem_, node, evaluation, pool_, workspace_);
+  if (node.box.narrow(problem_.domain)) end_points(problem_, node, evaluation, pool_, workspace_);
+  const std::optional<SolutionPool::Key> key = pool_.common_key(node.box);
+  if (node.box.single(problem_.domain) || (key && constant_on_cells_ && node.box.single_cells(problem_.domain))) {
     account(Step::kExactTest);
     return true;
   }
-  const std::optional<SolutionPool::Key> key = pool_.common_key(node.box);
   if (!key || !pool_.covers(*key, node.bound)) return false;
   account(Step::kPool);
   return true;
@@ -115,7 +122,10 @@ void Search::branch(const Node& node, const Evaluation& evaluation) {
     follower_->watch(node, pool_);
     follower_->after_branching(parts);
   }
-  for (Box& part : parts) queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers});
+  for (Box& part : parts) {
+    const bool narrow = part.narrow(problem_.domain);
+    queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers}, narrow);
+  }
 }
 
 // -- what is known, and when to stop ------------------------------------------------------------------------------------
@@ -124,7 +134,8 @@ double Search::seconds() const { return now() - started_; }
 
 Progress Search::progress() const {
   // Values are removed if they cannot be better than the cut-off: nothing more is known of rows between it and the incumbent.
-  return {seconds(), workspace_.statistics.nodes, pool_.upper(), std::min({queue_.lower(), pool_.upper(), pool_.cutoff()})};
+  return {seconds(), workspace_.statistics.nodes, pool_.upper(),
+          std::min({queue_.lower(), pool_.undecided(), pool_.upper(), pool_.cutoff()})};
 }
 
 bool Search::poll() {
@@ -134,7 +145,11 @@ bool Search::poll() {
   return poll_(trace_.back());
 }
 
-bool Search::limit_reached() const { return workspace_.statistics.nodes >= limits_.nodes || seconds() > limits_.seconds; }
+// Whether no limit is reached, and nobody said to stop; once stopped, it remains so.
+bool Search::go_on() {
+  stopped_ = stopped_ || workspace_.statistics.nodes >= limits_.nodes || seconds() > limits_.seconds || !poll();
+  return !stopped_;
+}
 
 Result Search::finish() {
   const std::vector<Solution> solutions = pool_.take();
@@ -143,9 +158,10 @@ Result Search::finish() {
   Result result;
   result.solutions = solutions;
   result.upper = solutions.empty() ? kInf : solutions.back().objective;
-  result.lower = queue_.empty() && !pool_.full() ? pool_.most_allowed() : last.lower;
-  result.status = queue_.empty() ? (solutions.empty() ? Status::kInfeasible : Status::kOptimal)
-                                 : (solutions.empty() ? Status::kUnknown : Status::kFeasible);
+  const bool complete = queue_.empty() && !(pool_.undecided() < pool_.cutoff());
+  result.lower = complete && !pool_.full() ? pool_.most_allowed() : last.lower;
+  result.status = complete ? (solutions.empty() ? Status::kInfeasible : Status::kOptimal)
+                           : (solutions.empty() ? Status::kUnknown : Status::kFeasible);
   result.statistics = workspace_.statistics;
   result.seconds = last.seconds;
   result.trace = std::move(trace_);

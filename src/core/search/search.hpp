@@ -34,7 +34,7 @@ class Search {
   void branch(const Node& node, const Evaluation& evaluation);
   void prune(const Node& node);
   bool poll();
-  bool limit_reached() const;
+  bool go_on();
   Progress progress() const;
   Result finish();
   double seconds() const;
@@ -47,7 +47,9 @@ class Search {
   NodeQueue queue_;
   std::unique_ptr<Follower> follower_;  // none unless a row is followed
   std::vector<Progress> trace_;
+  bool constant_on_cells_;  // all but the cost, which is linear there: the cheapest row of a cell stands for all
   double started_ = 0, polled_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace likely::search

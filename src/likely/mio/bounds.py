@@ -37,7 +37,7 @@ def points_of(columns: Sequence[Column], reach: Sequence[Reach]) -> list[Numbers
         for c, column in enumerate(columns):
             if column.feature == j:
                 table = column.table or (0.0,) * len(values.atoms)
-                points[:, c] = [*table[: len(values.atoms)], *(column.slope * values.ends + column.intercept)]
+                points[:, c] = [*table[: len(values.atoms)], *column.at(values.ends)]
         kept = points[np.append(values.atoms, np.ones(len(values.ends), dtype=np.bool_))]
         extreme_points.append(kept if len(kept) else np.zeros((1, len(columns))))
     return extreme_points

@@ -23,7 +23,6 @@ from likely.mio.modelling import (
 from likely.mio.scaling import difference, unit_of
 from likely.mio.tolerances import PRICE_ROUNDING, SMALLEST
 from likely.problem.domain import Partition, partition, rule_breakpoints
-from likely.problem.tolerances import FEASIBILITY
 from likely.schema.costs import Cost
 from likely.schema.region import Region
 from likely.schema.rules import Clause, LinearRow, Rule
@@ -236,7 +235,7 @@ def _add_linear(block: Block, inputs: RowVariables, rule: LinearRow) -> None:
     unit = unit_of(max(abs(a) for _, a in parts))
     size = sum(max(abs(a * scale.base), abs(a * (scale.base + scale.unit * scale.length))) for a, scale in scales)
     spread = sum(abs(a * scale.unit * scale.length) for a, scale in scales)
-    upper = difference(rule.upper, [(a, scale.base) for a, scale in scales]) + FEASIBILITY * max(size, abs(rule.upper))
+    upper = difference(rule.upper, [(a, scale.base) for a, scale in scales]) + float(rule.slack(size))
     greatest = sum(max(0.0, a * scale.unit * scale.length) for a, scale in scales)
     codes = [1 - part.is_number for part, _ in parts if part.atoms]
     void = max(0.0, greatest - upper) / unit * total(codes) if codes else 0.0

@@ -27,7 +27,9 @@ class Scores:
 
 
 def encode_columns(form: LinearModel | ReluNetwork, inputs: RowVariables) -> list[Expression]:
-    """What the model reads: sum_k table_k d_k + slope x + intercept n for each column; no rows and no columns of its own.
+    """What the model reads: sum_k table_k d_k + slope (x - base n) + at_base n for each column; no rows of its own.
+
+    `base` is the number from which the feature's variable counts: large numbers that vary little lose no digits so.
 
     Args:
         form: It says what each column reads.
@@ -38,7 +40,8 @@ def encode_columns(form: LinearModel | ReluNetwork, inputs: RowVariables) -> lis
         part = inputs.features[column.feature]
         terms = [entry * atom for entry, atom in zip(column.table, part.atoms, strict=False) if entry]
         if part.scale is not None:
-            terms += [column.slope * part.number, column.intercept * part.is_number]
+            at_base = float(column.at(part.scale.base))
+            terms += [column.slope * part.scale.unit * part.variable, at_base * part.is_number]
         columns.append(total(terms))
     return columns
 

@@ -1,6 +1,6 @@
 """Every tolerance of the programmes and their solvers; those that do not depend on a solver are `likely.problem.tolerances`.
 
-Taken from there: `FEASIBILITY` (linear rules), `rounding` (how far two computations of one number differ).
+Taken from there: `rounding` (how far two computations of one number differ).
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,18 @@ from likely.errors import PredictorError
 from likely.predictor.links import Link
 from likely.schema.values import Numbers, Value, plain
 
+#: Weights and bias of each layer.
+Layers: TypeAlias = tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]
+#: Unit roundoff of doubles: what one operation loses, relative to its result.
+ROUNDOFF = 2.0**-53
+
 
 @dataclass(frozen=True)
 class Column:
     """One input of a model as a function of one feature.
 
     The value is `table[k]` for the k-th discrete value of the feature, or the k-th code of a mixed one, and
-    slope * x + intercept for a number x.
+    slope * (x - center) + intercept for a number x: with the center of a scaler, as the scaler computes it.
     """
 
     feature: int
@@ -38,6 +43,24 @@ class Column:
     intercept: float = 0.0
     table: tuple[float, ...] = ()
     discrete: bool = False
+    center: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.feature, bool) or not isinstance(self.feature, int | np.integer) or not 0 <= self.feature < 2**31:
+            raise PredictorError("A Column", "read a feature of the schema by its place", repr(self.feature), "count from 0")
+        object.__setattr__(self, "table", tuple(self.table))
+        if not np.isfinite([self.slope, self.intercept, self.center, *self.table]).all():
+            raise PredictorError(
+                f"A Column of feature number {self.feature}", "have finite numbers", "NaN or infinity", "check how it is scaled"
+            )
+
+    def at(self, numbers: Numbers | float) -> Numbers:
+        """What the model reads for numbers of the feature.
+
+        Args:
+            numbers: Numbers, no codes.
+        """
+        return np.asarray(self.slope * (numbers - self.center) + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: `Column(**data)` reads it back, with its table as a tuple."""
@@ -76,6 +99,14 @@ class Form(ABC):
         Args:
             rows: Rows of doubles, one column per feature of the schema: `schema.encode(X)`.
             n_jobs: Threads to work on; None or -1 for one per core. The scores do not depend on it.
+        """
+
+    @abstractmethod
+    def rounding(self, rows: Numbers) -> Numbers:
+        """By how much each score may differ between two ways of adding up its terms, n x outputs.
+
+        Args:
+            rows: Rows of doubles, one column per feature of the schema: `schema.encode(X)`.
         """
 
     def probabilities(self, rows: Numbers) -> Numbers:
@@ -154,6 +185,7 @@ class _Columns(Form):
             np.array([c.feature for c in self.columns], dtype=np.int32),
             np.array([c.discrete for c in self.columns], dtype=np.bool_),
             np.array([c.slope for c in self.columns], dtype=np.float64),
+            np.array([c.center for c in self.columns], dtype=np.float64),
             np.array([c.intercept for c in self.columns], dtype=np.float64),
             starts.astype(np.int64),
             np.array(tables, dtype=np.float64),
@@ -179,6 +211,15 @@ class _Columns(Form):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_expander", "_as_they_are")}
+
+
+def _rounding(inputs: Numbers, layers: Layers) -> Numbers:
+    """What rounding may do to the outputs: the same network, with absolute values, adds up the sizes of all their terms."""
+    sizes, terms = np.abs(inputs), 0
+    for weights, bias in layers:
+        sizes = sizes @ np.abs(weights.T) + np.abs(bias)
+        terms += weights.shape[1] + 2
+    return np.asarray(ROUNDOFF * terms * sizes)
 
 
 def _check_layer(weights: NDArray[Any], bias: NDArray[Any], width: int) -> None:
@@ -209,6 +250,14 @@ class LinearModel(_Columns):
     def outputs(self) -> int:
         return len(self.bias)
 
+    @property
+    def layers(self) -> Layers:
+        """Weights and bias, as the one layer of a network."""
+        return ((self.weights, self.bias),)
+
+    def rounding(self, rows: Numbers) -> Numbers:
+        return _rounding(self.inputs(rows, n_jobs=1), self.layers)
+
     def score(self, rows: Numbers, *, n_jobs: int | None = None) -> Numbers:
         scores = self.inputs(rows, n_jobs=n_jobs) @ self.weights.T
         scores += self.bias
@@ -231,10 +280,12 @@ class ReluNetwork(_Columns):
     """h_0 = columns; h_i = max(0, W_i @ h_{i-1} + b_i); score = W_L @ h_{L-1} + b_L (no max on the last layer)."""
 
     form: ClassVar[str] = "relu_network"
-    layers: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]
+    layers: Layers
 
     def __post_init__(self) -> None:
         layers = tuple((_frozen(weights), _frozen(bias)) for weights, bias in self.layers)
+        if not layers:
+            raise PredictorError("A ReluNetwork", "have a layer", "none", "give weights and bias of each")
         object.__setattr__(self, "layers", layers)
         width = len(self.columns)
         for weights, bias in layers:
@@ -252,6 +303,9 @@ class ReluNetwork(_Columns):
         for start in range(0, len(inputs), _BLOCK):
             scores[start : start + _BLOCK] = self._score_block(inputs[start : start + _BLOCK])
         return scores
+
+    def rounding(self, rows: Numbers) -> Numbers:
+        return _rounding(self.inputs(rows, n_jobs=1), self.layers)
 
     def _score_block(self, hidden: Numbers) -> Numbers:
         for i, (weights, bias) in enumerate(self.layers):
@@ -312,6 +366,20 @@ class TreeEnsemble(Form):
             )
         if not (np.isfinite(self.values).all() and np.isfinite(self.base).all()):
             raise PredictorError("The leaves of trees", "have finite values", "NaN or infinity", "train the model again")
+        if np.isnan([self.nodes["low"][inner], self.nodes["high"][inner]]).any():
+            raise PredictorError("Every test of a tree", "have two ends", "NaN", "use infinity where there is no end")
+        self._refuse_cycles()
+
+    def _refuse_cycles(self) -> None:
+        try:
+            self._trees  # noqa: B018 - the core reads the nodes, and refuses those that lead back to themselves
+        except ValueError as error:
+            raise PredictorError("The nodes of a tree", "end in leaves", f"a cycle: {error}", "number the nodes anew") from None
+
+    @property
+    def divisor(self) -> float:
+        """What the sum of the trees is divided by."""
+        return float(len(self.roots)) if self.average else 1.0
 
     @property
     def outputs(self) -> int:
@@ -326,6 +394,10 @@ class TreeEnsemble(Form):
         with _refusing(rows):
             scores = self._trees.score(rows, self.base, thread_count(n_jobs, PredictorError))
         return scores / len(self.roots) if self.average else scores
+
+    def rounding(self, rows: Numbers) -> Numbers:
+        sizes = replace(self, values=np.abs(self.values), base=np.abs(self.base)).score(rows, n_jobs=1)
+        return np.asarray(ROUNDOFF * (len(self.roots) + 2) * sizes)
 
     def _parts(self) -> dict[str, Any]:
         nodes = {name: self.nodes[name].tolist() for name in ("feature", "inside", "outside")}

@@ -171,18 +171,19 @@ class Wire:
                 f"Feature {self.name!r}", f"not be missing where {by} reads it", "a missing value",
                 "put a SimpleImputer before it", feature=self.name,
             )  # fmt: skip
-        slope, intercept = self._affine(by, feature) if self.numeric else (0.0, 0.0)
-        return Column(self.feature, slope, intercept, tuple(table), not self.numeric)
+        slope, center, intercept = self._affine(by, feature) if self.numeric else (0.0, 0.0, 0.0)
+        return Column(self.feature, slope, intercept, tuple(table), not self.numeric, center)
 
-    def _affine(self, by: str, feature: Feature | None) -> tuple[float, float]:
+    def _affine(self, by: str, feature: Feature | None) -> tuple[float, float, float]:
+        """Slope, center and intercept: what is subtracted before anything else is done is the center."""
         if self.constant is not None:
-            return 0.0, self.constant
-        slope, intercept = 1.0, 0.0
+            return 0.0, 0.0, self.constant
+        slope, center, intercept = 1.0, 0.0, 0.0
         for k, step in enumerate(self.steps):
-            if step.op == "subtract":
-                intercept -= step.value
-            elif step.op == "add":
-                intercept += step.value
+            if step.op in ("subtract", "add"):
+                shift = step.value if step.op == "add" else -step.value
+                untouched = slope == 1.0 and center == intercept == 0.0
+                center, intercept = (-shift, 0.0) if untouched else (center, intercept + shift)
             elif step.op == "multiply":
                 slope, intercept = slope * step.value, intercept * step.value
             elif step.op == "divide":
@@ -192,7 +193,7 @@ class Wire:
                     f"Feature {self.name!r}", f"not be clipped before {by}", f"{step.op.replace('_', ' ')} {step.value}",
                     "narrow the feature's bounds to what is not clipped, or use clip=False", feature=self.name,
                 )  # fmt: skip
-        return slope, intercept
+        return slope, center, intercept
 
     def _clips(self, k: int, feature: Feature | None) -> bool:
         """Whether step k changes a number within the feature's bounds, by more than rounding."""

@@ -12,7 +12,7 @@ from scipy.special import log_softmax, logit, xlogy
 
 from likely.errors import ProblemError
 from likely.predictor import Form
-from likely.problem.tolerances import SCORE_MARGIN
+from likely.problem.tolerances import MARGIN_ROUNDING, SCORE_MARGIN
 from likely.schema.values import Numbers, plain
 
 
@@ -55,14 +55,21 @@ class Alternative:
     class_index: int | None = None
     share: Share | None = None
 
-    def met(self, scores: Numbers, slack: float = 0.0) -> NDArray[np.bool_]:
+    def met(self, scores: Numbers, slack: float = 0.0, rounding: Numbers | None = None) -> NDArray[np.bool_]:
         """Which rows of scores fulfil it.
 
         Args:
             scores: Row x output.
             slack: By how much each inequality may be missed.
+            rounding: And by how much each score may be off (`Form.rounding`): a score that misses an end only because of
+                the order in which its terms were added up reaches it.
         """
-        linear = (scores @ self.coefficients.T >= self.lower - slack).all(axis=1)
+        lower: Numbers = self.lower - slack
+        if rounding is not None:
+            most = np.where(self.lower == 0, np.inf, MARGIN_ROUNDING * np.abs(self.lower))
+            lower = lower - np.minimum(rounding @ np.abs(self.coefficients.T), most)
+            slack = slack if self.share is None else slack + 2 * self.share.scale * float(rounding.max(initial=0.0))
+        linear = (scores @ self.coefficients.T >= lower).all(axis=1)
         return np.asarray(linear if self.share is None else linear & self.share.met(scores, slack))
 
 

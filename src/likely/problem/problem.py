@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from likely.errors import ProblemError
 from likely.predictor import Form
+from likely.problem.check import check_parts
 from likely.problem.goal import Alternative, Goal
 from likely.problem.plausibility import Plausibility
 from likely.problem.result import Solution
@@ -41,6 +42,7 @@ class Problem:
                     f"The factual's {feature.name!r}", f"lie within {feature.describe()}", feature.show(number),
                     "use schema.widened(factual)", feature=feature.name,
                 )  # fmt: skip
+        check_parts(self.schema, self.form, self.goal, self.plausibility)
 
     # -- what it means ------------------------------------------------------------------------------------------------
 
@@ -91,9 +93,10 @@ class Problem:
         if not len(places):
             return answers
         rows = rows[places]
-        scores, costs = self.form.score(rows, n_jobs=1), self.schema.prices(self.factual, rows)
+        scores, rounding = self.form.score(rows, n_jobs=1), self.form.rounding(rows)
+        costs = self.schema.prices(self.factual, rows)
         for alternative in self.goal.alternatives:
-            reached = alternative.met(scores, slack)
+            reached = alternative.met(scores, slack, rounding)
             logs, objectives = self.log_likelihoods(rows, alternative), costs
             if self.plausibility is not None:
                 reached &= self.plausibility.likely_enough(logs, slack)
@@ -125,6 +128,10 @@ class Limits:
     pool_gap: float = math.inf
 
     def __post_init__(self) -> None:
+        for name in ("nodes", "solutions"):
+            count = getattr(self, name)
+            if isinstance(count, bool) or not isinstance(count, int | np.integer):
+                raise ProblemError(f"Limits({name}=...)", "be a whole number", repr(count), "leave it out")
         if not (self.seconds > 0 and self.nodes > 0 and self.solutions > 0):
             raise ProblemError("Limits", "be positive", (self.seconds, self.nodes, self.solutions), "leave them out")
         if not (self.absolute_gap >= 0 and self.relative_gap >= 0 and self.pool_gap >= 0):

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 
 from likely.schema.grid import DOUBLES, SINGLES
-from likely.schema.rules import FEASIBILITY
+from likely.schema.rules import RULE_ROUNDOFFS
 
 __all__ = [
     "ABSOLUTE_GAP",
     "DOUBLES",
-    "FEASIBILITY",
     "MARGIN_ROUNDING",
     "PROBABILITY_ROUNDING",
+    "RULE_ROUNDOFFS",
     "SAME_COST",
     "SAME_OBJECTIVE",
     "SCORE_MARGIN",

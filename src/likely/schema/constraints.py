@@ -378,6 +378,9 @@ class LinearConstraint(Constraint):
         for name in self.features:
             if not schema[name].numeric:
                 raise refusal(self, "be over numeric features", f"{name!r}, {schema[name].kind}", "use Implies or Forbid", name)
+        sizes = [abs(a) * max(abs(schema[name].lower), abs(schema[name].upper)) for name, a in self.coefficients]
+        if not math.isfinite(8 * sum(sizes)):
+            raise refusal(self, "have terms that add up to a finite number", f"{sum(sizes):.2g}", "divide it by a number")
 
     def compile(self, schema: Schema, factual: Numbers) -> tuple[Rule, ...]:
         places = tuple(schema.index(name) for name in self.features)

@@ -15,7 +15,7 @@ import numpy as np
 from likely.errors import ContradictionError
 from likely.schema.constraint import Constraint
 from likely.schema.region import Region
-from likely.schema.rules import FEASIBILITY, Clause, LinearRow, Rule
+from likely.schema.rules import Clause, LinearRow, Rule
 from likely.schema.values import LARGEST
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def _filter_linear(schema: Schema, constraint: Constraint, rule: LinearRow, doma
     if any(domains[j].low < -LARGEST for j in rule.features):
         return  # a code lifts the rule
     ends = [sorted((a * domains[j].low, a * domains[j].high)) for j, a in zip(rule.features, rule.coefficients, strict=True)]
-    # The rule's own slack, at the row that has the most of it: what is cut off here breaks the rule for sure.
-    size = max(sum(max(-low, high) for low, high in ends), abs(rule.upper))
-    slack = rule.upper + 2 * FEASIBILITY * size - sum(low for low, _ in ends)
+    # The rule's own slack, at the row that has the most of it, and rounding here: what is cut off breaks the rule for sure.
+    size = sum(max(-low, high) for low, high in ends)
+    slack = rule.upper + 4 * float(rule.slack(size)) - sum(low for low, _ in ends)
     if slack < 0:
         _refuse(schema, constraint, involved, blame)
     for j, a, (least, _) in zip(rule.features, rule.coefficients, ends, strict=True):

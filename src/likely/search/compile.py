@@ -9,24 +9,25 @@ import numpy as np
 from likely._core import SearchProblem
 from likely._core import Share as CoreShare
 from likely.errors import ProblemError
-from likely.predictor import Column, Form, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor import LinearModel, ReluNetwork, TreeEnsemble
 from likely.problem import Problem
-from likely.problem.domain import partitions
-from likely.schema import Feature
+from likely.problem.domain import Partition, partitions
 from likely.schema.rules import AtMost, Clause, Rule
-from likely.schema.values import Numbers
+from likely.search.first_layer import first_layer
+from likely.search.rounding import Sizes, refuse_noise, sizes_of, sizes_of_trees
 
 
 def compiled(problem: Problem) -> SearchProblem:
     """The problem in the core."""
-    schema = problem.schema
-    rules = schema.compile(problem.factual)
+    rules = problem.schema.compile(problem.factual)
+    cells = partitions(problem, rules)
+    anchors = [_anchor(part, float(factual)) for part, factual in zip(cells, problem.factual, strict=True)]
     core = SearchProblem()
-    for cells, factual in zip(partitions(problem, rules), problem.factual, strict=True):
+    for part, factual, anchor in zip(cells, problem.factual, anchors, strict=True):
         core.add_feature(
-            cells.atom, cells.atom_cost, cells.low, cells.high, cells.segments, cells.segment, cells.grid, float(factual)
+            part.atom, part.atom_cost, part.low, part.high, part.segments, part.segment, part.grid, float(factual), anchor
         )
-    _add_form(core, problem.form, schema.features)
+    refuse_noise(problem.goal.alternatives, _add_form(core, problem, anchors))
     for alternative in problem.goal.alternatives:
         wanted = alternative.share
         share = None if wanted is None else CoreShare(wanted.output, wanted.scale, *wanted.log_ends)
@@ -35,6 +36,15 @@ def compiled(problem: Problem) -> SearchProblem:
     for rule in rules:
         _add_rule(core, rule)
     return core
+
+
+def _anchor(part: Partition, factual: float) -> float:
+    """The number from which the core measures: the factual, or the middle of the numbers if it is unknown or no number."""
+    if not len(part.low):
+        return 0.0
+    if ((part.low <= factual) & (factual <= part.high)).any():
+        return factual
+    return float(part.low[0] / 2 + part.high[-1] / 2)
 
 
 def _add_rule(core: SearchProblem, rule: Rule) -> None:
@@ -55,32 +65,18 @@ def _add_plausibility(core: SearchProblem, problem: Problem) -> None:
     core.set_circuit(asked.circuit.core, np.array(targets), np.array(given), asked.approximate, asked.lower, asked.weight)
 
 
-def _add_form(core: SearchProblem, form: Form, features: Sequence[Feature]) -> None:
+def _add_form(core: SearchProblem, problem: Problem, anchors: Sequence[float]) -> Sizes:
+    """Gives the core the form; returns the sizes of the terms of its scores."""
+    form, features = problem.form, problem.schema.features
     if isinstance(form, TreeEnsemble):
-        divisor = float(len(form.roots)) if form.average else 1.0
-        core.set_forest(form.nodes.view(np.uint8), form.roots, form.output_of, form.values, form.base, divisor)
-        return
-    if isinstance(form, LinearModel):
-        layers = [(form.weights, form.bias)]
-    elif isinstance(form, ReluNetwork):
-        layers = list(form.layers)
-    else:
+        least, spread = core.set_forest(
+            form.nodes.view(np.uint8), form.roots, form.output_of, form.values, form.base, form.divisor
+        )
+        return sizes_of_trees(form, least, spread)
+    if not isinstance(form, LinearModel | ReluNetwork):
         raise ProblemError("A form", "be linear, a network or trees", type(form).__name__, "use likely.predictor.read")
-    atoms, slopes, intercepts = _inputs(form.columns, features)
-    first, bias = layers[0]
-    later = [(np.ascontiguousarray(weights), np.ascontiguousarray(offset)) for weights, offset in layers[1:]]
-    core.set_network(atoms @ first.T, slopes @ first.T, intercepts @ first.T, bias, later)
-
-
-def _inputs(columns: tuple[Column, ...], features: Sequence[Feature]) -> tuple[Numbers, Numbers, Numbers]:
-    """What every atom (discrete value or code) is in each column, and slope and intercept of every feature's numbers."""
-    counts = [len(feature.atoms) for feature in features]
-    first = np.cumsum([0, *counts])
-    atoms = np.zeros((int(first[-1]), len(columns)))
-    slopes, intercepts = np.zeros((len(features), len(columns))), np.zeros((len(features), len(columns)))
-    for c, column in enumerate(columns):
-        j = column.feature
-        if counts[j]:
-            atoms[first[j] : first[j + 1], c] = column.table or [0.0] * counts[j]
-        slopes[j, c], intercepts[j, c] = column.slope, column.intercept
-    return atoms, slopes, intercepts
+    first = first_layer(form, features, anchors)
+    sizes = sizes_of(form, first, features)
+    later = [(np.ascontiguousarray(weights), np.ascontiguousarray(offset)) for weights, offset in form.layers[1:]]
+    core.set_network(first.values, first.sizes, first.terms, first.bias, later)
+    return sizes

@@ -12,6 +12,9 @@ from likely.problem import Bounds, Limits, Problem, Progress, Result, Solution, 
 from likely.schema.values import Numbers
 from likely.search.compile import compiled
 
+#: Counts beyond it are no limit.
+_MOST = 2**62
+
 
 def solve(
     problem: Problem,
@@ -34,14 +37,14 @@ def solve(
             it although it is better than all that was known then, `likely.errors.EngineError` names the step.
     """
     limits = limits or Limits()
-    rows = np.empty((0, len(problem.schema))) if starts is None else np.ascontiguousarray(starts, dtype=np.float64)
+    rows = _rows(problem, starts)
     core = compiled(problem)
     answer = core.solve(
         limits.seconds,
-        limits.nodes,
+        min(limits.nodes, _MOST),
         limits.absolute_gap,
         limits.relative_gap,
-        limits.solutions,
+        min(limits.solutions, _MOST),
         limits.other_features,
         limits.pool_gap,
         rows,
@@ -65,6 +68,17 @@ def solve(
     )
     bounds = Bounds(answer["upper"], answer["lower"])
     return Result(answer["status"], solutions, bounds, statistics, answer["interrupted"])
+
+
+def _rows(problem: Problem, starts: Numbers | None) -> Numbers:
+    """Rows to begin with, if they are rows of the schema; those outside its domains are passed over by the core."""
+    width = len(problem.schema)
+    if starts is None:
+        return np.empty((0, width))
+    rows = np.ascontiguousarray(starts, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise ProblemError("Rows to start from", f"have {width} columns", f"shape {rows.shape}", "encode them with schema.encode")
+    return rows
 
 
 def _followed(core: SearchProblem, row: Numbers) -> list[float]:
