@@ -149,3 +149,37 @@ def test_errors(answers: Path, asked: list[str], files: Path, tmp_path: Path, ca
     (tmp_path / "bad.jsonl").write_text('{"question": {}}\n')
     one_sentence(["audit", str(tmp_path / "bad.jsonl")], "An audit must have rows; got none in", capsys)
     one_sentence(["audit", "nowhere.jsonl"], "A file of answers must exist; got nowhere.jsonl", capsys)
+
+
+def test_rows_that_cannot_be_read_are_refused_one_by_one(
+    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unknown category: one record with its reason, and the others are explained."""
+    table = examples.table_of()[0].head(12)
+    table.loc[5, "housing"] = "a castle"
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    path = tmp_path / "answers.jsonl"
+    words = ["batch", asked[0], str(tmp_path / "rows.csv"), *asked[1:], "-o", str(path), "--json"]
+    assert main([*words, "--rows", "4:7"]) == 0
+    said = said_json(capsys)
+    assert (said["rows"], said["refused"]) == (3, 1)
+    entries = {entry.row: entry for entry in read_entries(str(path))}
+    assert entries[5].explanation is None
+    assert "a castle" in entries[5].note
+    assert entries[4].explanation
+    assert entries[6].explanation
+    decided = tmp_path / "decided.jsonl"
+    assert main([*words[:-2], str(decided), "--json", "--decided", "no"]) == 0
+    assert 5 not in {entry.row for entry in read_entries(str(decided))}
+    capsys.readouterr()
+
+
+def test_a_batch_of_which_no_row_can_be_read(asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = examples.table_of()[0].head(2)
+    table["housing"] = "a castle"
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    words = ["batch", asked[0], str(tmp_path / "rows.csv"), *asked[1:], "-o", str(tmp_path / "answers.jsonl")]
+    assert main(words) == Code.USAGE
+    assert (
+        "0 rows explained, 2 refused: row 0: Feature 'housing' must have a known value; got 'a castle'" in capsys.readouterr().out
+    )

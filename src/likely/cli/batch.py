@@ -57,10 +57,13 @@ def run(options: argparse.Namespace) -> int:
     wanted = [number for number in chosen if number not in done]
     ended = _work(options, explainer, asked, table, wanted)
     finished_rows(options.output, identity)  # takes away a line that was cut off
-    _show(options, read_entries(options.output), {"new": len(wanted), "interrupted": ended})
+    entries = read_entries(options.output)
+    _show(options, entries, {"new": len(wanted), "interrupted": ended})
     if ended:
         print("likely: interrupted; the same command goes on from here", file=sys.stderr)
-    return Code.INTERRUPTED if ended else Code.ANSWER
+    if ended:
+        return Code.INTERRUPTED
+    return Code.USAGE if entries and all(entry.explanation is None for entry in entries) else Code.ANSWER
 
 
 def _show(options: argparse.Namespace, entries: Sequence[Entry], more: dict[str, Any]) -> None:
@@ -72,7 +75,8 @@ def _show(options: argparse.Namespace, entries: Sequence[Entry], more: dict[str,
         report(explained.values(), options.report, names=list(explained))
     counted = audit(explained.values())
     if options.json:
-        print(json.dumps({"rows": len(entries), **more, "audit": counted.to_dict()}, ensure_ascii=False))
+        counts = {"rows": len(entries), "refused": len(entries) - len(explained), **more}
+        print(json.dumps({**counts, "audit": counted.to_dict()}, ensure_ascii=False))
     else:
         left = f", {len(entries) - len(explained):,} refused: {_notes(entries)}" if len(entries) > len(explained) else ""
         print(f"{options.output}: {len(explained):,} rows explained{left}\n\n{counted}")
@@ -109,8 +113,14 @@ def _slice(text: str) -> slice:
 
 
 def _decided(explainer: Explainer, table: pd.DataFrame) -> list[Any]:
-    """What the model decides for each row; None for one that is not complete."""
-    rows = explainer.schema_.encode(table)
+    """What the model decides for each row; None for one that is not complete, or that has a value of which nobody knows."""
+    try:
+        rows = explainer.schema_.encode(table)
+    except LikelyError:
+        if len(table) == 1:
+            return [None]
+        half = len(table) // 2  # where the row is that cannot be read
+        return [*_decided(explainer, table.iloc[:half]), *_decided(explainer, table.iloc[half:])]
     known = np.flatnonzero(~np.isnan(rows).any(axis=1))
     labels: list[Any] = [None] * len(rows)
     for number, label in zip(known, explainer.form_.predict(rows[known]).tolist(), strict=True):
