@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,12 @@ import likely
 from likely.errors import LikelyWarning, PredictorError
 from likely.explain import batch
 from likely.explain.dtype_rounding import rounded_rows
-from likely.explain.merging import merged
+from likely.explain.merging import in_turn, merged, total
 from likely.explain.params import Params
 from likely.predictor import LinearModel, Link, ModelInputs, Reader, register, registry
-from likely.problem import Bounds, Limits, Result, Solution, Statistics
+from likely.problem import Bounds, Limits, Progress, Result, Solution, Statistics
 from likely.problem.result import Status
+from likely.schema import Constraint
 from tests.explain.examples import explainer_of, rejected, table_of
 
 
@@ -207,3 +208,38 @@ def test_params_of_any_class() -> None:
 
     assert repr(Own(1)) == "Own(a=1)"
     assert repr(Own(1, "y" * 90)) == "Own(a=1, b=<str>)"
+
+
+def test_what_several_searches_took_is_added_up() -> None:
+    parts = [
+        Statistics(3, 5, 7, 0.5, 0.1, 0.2, (Progress(0.1, 1, 9.0, 0.0), Progress(0.5, 3, 4.0, 2.0))),
+        Statistics(2, 1, 1, 0.25, 0.1, 0.1, (Progress(0.2, 2, 8.0, 1.0),)),
+    ]
+    both = total(parts)
+    assert (both.nodes, both.tested, both.filtered, both.seconds) == (5, 6, 8, 0.75)
+    assert (both.seconds_score, both.seconds_likelihood) == (pytest.approx(0.2), pytest.approx(0.3))
+    assert both.trace == (*parts[0].trace, Progress(0.7, 5, 8.0, 1.0))
+
+
+def test_an_explanation_has_what_its_searches_took() -> None:
+    answer = explainer_of().explain(rejected().iloc[0], k=3)
+    assert answer.statistics.nodes == answer.nodes > 0
+    assert answer.statistics.tested > 0
+    assert answer.statistics.filtered > 0
+    assert answer.statistics.trace
+    assert likely.Explanation.from_json(answer.to_json()).statistics == answer.statistics
+    several = explainer_of().explain_many(rejected(1), k=3)[0]
+    assert (several.statistics.nodes, several.statistics.filtered) == (answer.statistics.nodes, answer.statistics.filtered)
+
+
+def test_the_list_of_answers_ends_if_an_engine_does_not_keep_to_what_is_excluded() -> None:
+    query = explainer_of().explain(rejected().iloc[0], k=5).query
+    same = Solution(query.factual + 1.0, 1.0, 1.0, 0.0)
+    asked: list[int] = []
+
+    def search(limits: Limits, more: Sequence[Constraint]) -> Result:
+        asked.append(len(more))
+        return Result("optimal", (same,), Bounds(1.0, 1.0))
+
+    assert len(in_turn(search, query).solutions) == 1
+    assert asked == [0, 1]

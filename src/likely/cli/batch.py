@@ -161,7 +161,8 @@ def _entries(explainer: Explainer, table: pd.DataFrame, numbers: Sequence[int], 
         for number in numbers:
             yield from _entries(explainer, table, [number], asked)
     else:
-        yield from map(Entry, numbers, explanations)
+        for number, each in zip(numbers, explanations, strict=True):
+            yield Entry(number, None, each.reason.partition(": ")[2]) if each.status == "refused" else Entry(number, each)
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------

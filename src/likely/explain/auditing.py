@@ -65,7 +65,7 @@ class Audit:
     @property
     def answered(self) -> int:
         """How many rows have an answer."""
-        return self.rows - sum(self.statuses.get(name, 0) for name in ("infeasible", "unknown", "disputed"))
+        return self.rows - sum(self.statuses.get(name, 0) for name in ("infeasible", "unknown", "disputed", "refused"))
 
     @property
     def certified(self) -> int:

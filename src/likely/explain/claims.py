@@ -61,6 +61,9 @@ def claims_of(explanation: Explanation, material: Material, circuit_mark: str | 
         circuit_mark: The fingerprint of the circuit, if there is one.
     """
     yield from _file(explanation)
+    if explanation.status == "refused":
+        yield Check("the question could not be asked of the row", None, explanation.reason)
+        return
     yield Check("the model is the one that was explained", material.model.fingerprint == explanation.evidence.model)
     if circuit_mark is None:
         yield Check("the circuit is the one that was used", None, "give the circuit")

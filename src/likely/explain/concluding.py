@@ -95,6 +95,18 @@ def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: C
     )  # fmt: skip
 
 
+def refused(fitted: Fitted, query: Query, reason: str) -> Explanation:
+    """What is said of a row of which the question cannot be asked.
+
+    Args:
+        fitted: What the explainer knows.
+        query: The row, as far as it can be read, and the question.
+        reason: Why it cannot be asked.
+    """
+    bounds, margin = Bounds(math.inf, -math.inf), query.question.margin
+    return Explanation(query, "refused", bounds, (), (), margin, fitted.evidence, reason=reason)
+
+
 # -- asking the model --------------------------------------------------------------------------------------------------
 
 

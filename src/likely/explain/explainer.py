@@ -18,7 +18,7 @@ from likely.circuit import Circuit, learn
 from likely.errors import ExplainerError, LikelyWarning, NotFittedError, ProblemError, SchemaError
 from likely.explain import files
 from likely.explain.batch import explained_all
-from likely.explain.concluding import explained
+from likely.explain.concluding import explained, refused
 from likely.explain.conflict_words import likelihood_words
 from likely.explain.dtype_rounding import held_row
 from likely.explain.engines import solve_of
@@ -207,7 +207,8 @@ class Explainer(Params):
         """The explanation of every row of a table, in order; see `explain`.
 
         The same answers on any number of threads (`n_jobs`), unless a limit of seconds comes first. Ctrl-C keeps what is
-        finished; a row that was not searched has status "unknown".
+        finished; a row that was not searched has status "unknown". A row of which the question cannot be asked - it has a value
+        that the schema does not know, or is decided as wanted already - has status "refused", and `reason` says why.
 
         Args:
             X: The rows.
@@ -215,11 +216,26 @@ class Explainer(Params):
             options: Fields of the `Question`, such as `k=3` or `target="good"`; those given here come first.
         """
         fitted, asked = self._known, asked_question(question, options)
-        rows = fitted.schema.encode(_table(X, fitted.schema))
+        asked.refuse_strangers(fitted.schema)
+        _refuse_target(fitted.form, asked.target)
+        table = _table(X, fitted.schema)
+        rows, unreadable = _encoded(table, fitted.schema)
         complete = np.asarray(~np.isnan(rows).any(axis=1))
         labels = iter(fitted.user_model.labels(rows[complete]))
-        queries = [self._query(row, asked, next(labels) if known else None) for row, known in zip(rows, complete, strict=True)]
-        return explained_all(fitted, queries, threads=thread_count(self.n_jobs, ExplainerError), progress=self.progress)
+        queries: list[Query | Explanation] = []
+        for i, row in enumerate(rows):
+            label = next(labels) if complete[i] else None
+            try:
+                reason = unreadable.get(i)
+                query = None if reason else self._query(row, asked, label)
+            except (ProblemError, SchemaError) as error:
+                query, reason = None, str(error)
+            bare = Query(fitted.schema, row, label, asked, (), self.engine, self.solver, fitted.unread)
+            queries.append(refused(fitted, bare, reason or "") if query is None else query)
+        threads = thread_count(self.n_jobs, ExplainerError)
+        explanations = explained_all(fitted, queries, threads=threads, progress=self.progress)
+        names = zip(explanations, table.index, strict=True)
+        return [replace(each, reason=f"Row {name}: {each.reason}") if each.reason else each for each, name in names]
 
     def front(
         self,
@@ -341,6 +357,24 @@ def _table(X: pd.DataFrame | Numbers, schema: Schema | None) -> pd.DataFrame:
     return pd.DataFrame(X, columns=list(schema.names))
 
 
+def _encoded(table: pd.DataFrame, schema: Schema) -> tuple[Numbers, dict[int, str]]:
+    """A table as doubles, and why rows with a cell that cannot be read cannot be, by their places; such cells are NaN."""
+    schema.encode(table.iloc[:0])  # what is wrong with the columns is wrong with all rows
+    rows, reasons = np.empty((len(table), len(schema))), dict[int, str]()
+    for j, feature in enumerate(schema.features):
+        column = table[feature.name]
+        try:
+            rows[:, j] = feature.encode(column)
+        except SchemaError:
+            for i, cell in enumerate(column):
+                try:
+                    rows[i, j] = feature.number(cell)
+                except SchemaError as error:
+                    rows[i, j] = np.nan
+                    reasons.setdefault(i, str(error))
+    return rows, reasons
+
+
 def _labels(y: Any, decided: NDArray[np.intp], form: Form, index: pd.Index[Any]) -> pd.Series[Any]:
     """The classes of the training rows; what the model decides, where none are given."""
     if y is None:
@@ -362,11 +396,16 @@ def _target(form: Form, label: Value, target: Value) -> Value:
     if target is None:
         others = [other for other in form.classes if other != label]
         return others[0] if len(form.classes) == 2 else None
-    if target not in form.classes:
-        known = ", ".join(repr(other) for other in form.classes)
-        raise ProblemError("The target", "be one of the model's classes", repr(target), f"it has {known}")
+    _refuse_target(form, target)
     if target == label:
         raise ProblemError(
             "The target", "differ from the row's class", f"{target!r}, which the model decides already", "leave it out"
         )
     return target
+
+
+def _refuse_target(form: Form, target: Value) -> None:
+    """Refuse a class that the model does not have."""
+    if target is not None and target not in form.classes:
+        known = ", ".join(repr(other) for other in form.classes)
+        raise ProblemError("The target", "be one of the model's classes", repr(target), f"it has {known}")

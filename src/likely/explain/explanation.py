@@ -25,8 +25,9 @@ VERSION = 3
 #: Explanations of this version and later ones have a digest.
 FIRST_WITH_DIGEST = 3
 
-#: As an engine's `Status`; and disputed: the model's own predict rejects the rows that its form accepts.
-Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown", "disputed"]
+#: As an engine's `Status`; and disputed: the model's own predict rejects the rows that its form accepts; refused: one of many
+#: rows, of which the question cannot be asked.
+Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown", "disputed", "refused"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ class Explanation:
 
     `status` is "optimal" (proved: nothing is better), "feasible" (a limit came first; `bounds.lower` says how much better
     an answer could be), "infeasible" (proved: there is no answer), "unknown" (a limit came first, before any answer) or
-    "disputed" (the model's own predict rejects the rows that its form accepts).
+    "disputed" (the model's own predict rejects the rows that its form accepts). Of many rows, one of which the question cannot be
+    asked has status "refused", and `reason` says why.
     """
 
     query: Query
@@ -80,6 +82,8 @@ class Explanation:
     statistics: Statistics = field(default_factory=Statistics, compare=False)
     #: Of an explanation from a file.
     reading: Reading | None = field(default=None, compare=False)
+    #: Of a row that was refused: why.
+    reason: str = ""
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -88,6 +92,8 @@ class Explanation:
         """The best answer; an error says why there is none."""
         if not self.counterfactuals:
             hint = "ask explainer.why_not(row)" if self.status == "infeasible" else "look at .status, or raise the limits"
+            if self.status == "refused":
+                hint = f"the row was refused: {self.reason}"
             raise ExplainerError("An explanation", "have an answer to have a best one", f"status '{self.status}'", hint)
         return self.counterfactuals[0]
 
@@ -148,6 +154,7 @@ class Explanation:
             "interrupted": self.interrupted,
             "nodes": self.nodes,
             "seconds": self.seconds,
+            "reason": self.reason,
             "statistics": {**vars(self.statistics), "trace": [plain_numbers(vars(now)) for now in self.statistics.trace]},
         }
 

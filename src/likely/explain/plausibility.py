@@ -91,7 +91,8 @@ class Threshold(Variant):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.log_likelihood, (int, float)) or not self.log_likelihood < math.inf:
+        number = self.log_likelihood
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not number < math.inf:
             raise ProblemError("A threshold", "be a log-likelihood", repr(self.log_likelihood), "write Threshold(-12.0)")
 
 

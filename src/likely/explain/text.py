@@ -28,6 +28,8 @@ _WIDTH, _NARROWEST, _WIDEST = 120, 14, 40
 _DIGITS, _ALL_DIGITS = 6, 17
 #: A bound on costs that is no greater says nothing: no cost is negative.
 _NOTHING_PROVED = 1e-6
+#: A sentence with more changes than this tells the costliest of them, and how many others there are.
+_MANY, _TOLD = 5, 3
 #: Stands where nothing changes.
 SAME = "·"
 
@@ -62,12 +64,19 @@ def sentence(answer: Counterfactual) -> str:
     decided = f"the model would decide {show_value(answer.label)}"
     if query.label is not None and query.label != answer.label:
         decided += f" instead of {show_value(query.label)}"
-    moves = [
-        _move(feature, float(before), float(after))
-        for feature, before, after in zip(query.schema.features, query.factual, answer.numbers, strict=True)
-        if feature.name in answer.changes
-    ]
+    moved = [j for j, name in enumerate(query.schema.names) if name in answer.changes]
+    told = moved if len(moved) <= _MANY else sorted(_costliest(answer, moved)[:_TOLD])
+    moves = [_move(query.schema.features[j], float(query.factual[j]), float(answer.numbers[j])) for j in told]
+    if len(moved) > len(told):
+        moves.append(f"with {len(moved) - len(told)} smaller changes")
     return f"If {joined(moves)}, {decided}." if moves else f"Without any change, {decided}."
+
+
+def _costliest(answer: Counterfactual, places: Sequence[int]) -> list[int]:
+    """The places of features in order of what their changes cost, the costliest first."""
+    schema, before, after = answer.query.schema, answer.query.factual, answer.numbers
+    prices = {j: float(schema.costs[j].price(schema.features[j], float(before[j]), after[j : j + 1])[0]) for j in places}
+    return sorted(places, key=lambda j: -prices[j])
 
 
 def _move(feature: Feature, before: float, after: float) -> str:
@@ -95,6 +104,7 @@ def claim(explanation: Explanation) -> Lines:
     lines = _CLAIMS[explanation.status](explanation)
     if explanation.query.claimed_by is not None:
         lines = said_by_a_solver(explanation.query.claimed_by, lines)
+    lines += unread_changes(explanation)
     if explanation.margin > explanation.query.question.margin:
         lines += (raised_margin(explanation),)
     return (*lines, "The search was interrupted.") if explanation.interrupted else lines
@@ -137,8 +147,52 @@ def some_answers(explanation: Explanation) -> Lines:
     count = len(explanation.counterfactuals)
     what = "Here is an answer; a better one may exist." if count == 1 else f"Here are {count} answers; better ones may exist."
     if _says_nothing(explanation):
-        return what, "How much better is not known yet."
-    return what, f"Proved: {_no_other_below(explanation)}."
+        return what, "Nothing is proved yet: how much better is not known."
+    return what, f"Proved: {_no_other_below(explanation)}; {_distance(explanation)}."
+
+
+def _distance(explanation: Explanation) -> str:
+    """How far the last answer may be from the best possible, in words."""
+    upper, gap = explanation.bounds.upper, explanation.bounds.gap
+    which = "this one is" if len(explanation.counterfactuals) == 1 else "the last of these is"
+    if explanation.query.total_weight or upper <= 0:
+        return f"{which} at most {gap:.3g} from the best possible"
+    return f"{which} at most {100 * gap / upper:.2g} % from the best possible"
+
+
+def not_asked(explanation: Explanation) -> Lines:
+    """Status "refused": the question cannot be asked of this row; `reason` says why. Nothing is claimed."""
+    return "This row was not explained.", explanation.reason
+
+
+def unread_changes(explanation: Explanation) -> Lines:
+    """A line about features that the model does not read.
+
+    Exactly: where they are kept, all claims are about rows that leave them as they are. Where an answer changes one although the
+    question is to keep them, no row that keeps them meets all other demands, or none was known in time.
+    """
+    query = explanation.query
+    if query.question.unread != "keep" or not explanation:
+        return ()
+    places = [query.schema.index(name) for name in query.unread]
+    moved = [query.changed(answer.numbers) for answer in explanation.counterfactuals]
+    changed = [str(query.schema.names[j]) for j in places if any(here[j] for here in moved)]
+    if changed:
+        why = "with the rules, no row would be likely enough otherwise"
+        return (f"Changes {joined(changed)} although the model does not read {_them(changed)}: {why}.",)
+    if query.kept:
+        names = [str(name) for name in query.kept]
+        return (f"Kept as they are, because the model does not read them: {joined(_some(names))}.",)
+    return ()
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _some(names: Sequence[str]) -> list[str]:
+    """The first few names, and how many others there are."""
+    return list(names) if len(names) <= _MANY else [*names[:_TOLD], f"{len(names) - _TOLD} others"]
 
 
 def no_answer(explanation: Explanation) -> Lines:
@@ -198,6 +252,7 @@ _CLAIMS = {
     "infeasible": no_answer,
     "unknown": no_answer_yet,
     "disputed": disputed_answers,
+    "refused": not_asked,
 }
 
 
@@ -285,7 +340,7 @@ def heads(explanation: Explanation) -> list[str]:
 
 def table(explanation: Explanation) -> str:
     """What was asked and claimed, and the answers side by side, for a terminal."""
-    lines = [goal(explanation), *claim(explanation)]
+    lines = [*claim(explanation)] if explanation.status == "refused" else [goal(explanation), *claim(explanation)]
     if not explanation.counterfactuals:
         return "\n".join(lines)
     body = [[name, before, *after] for name, before, after in cells(explanation)]

@@ -25,6 +25,7 @@ MARKS = {
     "infeasible": ("proved: no answer", "none"),
     "unknown": ("not decided", "open"),
     "disputed": ("disputed", "open"),
+    "refused": ("not explained", "open"),
 }
 
 
