@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likely.predictor import LinearModel, ReluNetwork
 from likely.schema import Feature
@@ -43,32 +44,33 @@ def first_layer(form: LinearModel | ReluNetwork, features: Sequence[Feature], an
     """
     weights, bias = form.layers[0]
     counts = [len(feature.atoms) for feature in features]
-    first = np.cumsum([0, *counts])
+    first = np.cumsum([0, *counts], dtype=np.intp)
     atoms = np.zeros((int(first[-1]), len(form.columns)))
-    slopes, at_anchors = np.zeros((2, len(features), len(form.columns)))
-    lost = np.zeros_like(at_anchors)  # the sizes of what is subtracted and added on the way to an input
     for c, column in enumerate(form.columns):
-        j = column.feature
-        if counts[j]:
-            atoms[first[j] : first[j + 1], c] = column.table or [0.0] * counts[j]
-        far = column.slope * (anchors[j] - column.center)
-        slopes[j, c], at_anchors[j, c] = column.slope, far + column.intercept
-        lost[j, c] = abs(far) + abs(column.intercept)
+        if column.table:
+            atoms[first[column.feature] : first[column.feature + 1], c] = column.table
+    slopes, at_anchors, lost = np.zeros((3, len(features), len(form.columns)))
+    place = np.array([column.feature for column in form.columns], dtype=np.intp), np.arange(len(form.columns))
+    slope, center, intercept = np.array([(c.slope, c.center, c.intercept) for c in form.columns]).reshape(-1, 3).T
+    far = slope * (np.asarray(anchors)[place[0]] - center)
+    slopes[place], at_anchors[place] = slope, far + intercept
+    lost[place] = np.abs(far) + np.abs(intercept)  # the sizes of what is added up on the way to an input
     terms = _terms(form, atoms, slopes, at_anchors, first)
     sizes = np.abs(atoms), np.abs(slopes), np.abs(at_anchors) + _ROUNDINGS_OF_INPUT / terms * lost
+    size = np.abs(weights.T)
     return FirstLayer(
         (atoms @ weights.T, slopes @ weights.T, at_anchors @ weights.T),
-        (sizes[0] @ np.abs(weights.T), sizes[1] @ np.abs(weights.T), sizes[2] @ np.abs(weights.T)),
+        (sizes[0] @ size, sizes[1] @ size, sizes[2] @ size),
         bias,
         terms,
     )
 
 
-def _terms(form: LinearModel | ReluNetwork, atoms: Numbers, slopes: Numbers, at_anchors: Numbers, first: Numbers) -> int:
+def _terms(form: LinearModel | ReluNetwork, atoms: Numbers, slopes: Numbers, at_anchors: Numbers, first: NDArray[np.intp]) -> int:
     """How many roundings an output has, all layers together. Inputs that are 0 (of one-hot columns, most are) cause none."""
-    inputs = 0
-    for j, numbers in enumerate((slopes != 0) | (at_anchors != 0)):
-        of_atoms = np.count_nonzero(atoms[int(first[j]) : int(first[j + 1])], axis=1)
-        inputs += max(int(np.count_nonzero(numbers)), int(of_atoms.max(initial=0)))
+    most = np.count_nonzero((slopes != 0) | (at_anchors != 0), axis=1)
+    owner = np.repeat(np.arange(len(slopes)), np.diff(first))
+    np.maximum.at(most, owner, np.count_nonzero(atoms, axis=1))
+    inputs = int(most.sum())
     later = sum(int(weights.shape[1]) + 2 for weights, _ in form.layers[1:])
     return inputs + len(slopes) + _ROUNDINGS_OF_INPUT + 2 + later

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likely.errors import ProblemError
 from likely.predictor import LinearModel, ReluNetwork, TreeEnsemble
@@ -92,21 +93,16 @@ def sizes_of(form: LinearModel | ReluNetwork, first: FirstLayer, features: Seque
         first: Its first layer.
         features: Those of the schema.
     """
-    start = np.cumsum([0, *(len(feature.atoms) for feature in features)])
-    least, most, spread = np.zeros((3, len(features), len(first.bias)))
+    numeric = np.array([feature.numeric for feature in features], dtype=np.bool_)
+    width = np.array([feature.upper - feature.lower if feature.numeric else 0.0 for feature in features])[:, None]
+    owner = np.repeat(np.arange(len(features)), [len(feature.atoms) for feature in features])
     with np.errstate(over="ignore", invalid="ignore"):
-        for j, feature in enumerate(features):
-            atoms = slice(int(start[j]), int(start[j + 1]))
-            sizes, values = [first.sizes[0][atoms]], [first.values[0][atoms]]
-            if feature.numeric:
-                width = feature.upper - feature.lower
-                sizes.append(first.sizes[2][j : j + 1])
-                values.append(first.values[1][j] * np.array([[0.0], [width]]) + first.values[2][j])
-                most[j] = first.sizes[1][j] * width
-            least[j] = np.concatenate(sizes).min(axis=0)
-            most[j] += np.concatenate(sizes).max(axis=0)
-            spread[j] = np.ptp(np.concatenate(values), axis=0)
-        through = [np.abs(first.bias) + least.sum(axis=0), np.abs(first.bias) + most.sum(axis=0), spread.sum(axis=0)]
+        numbers = first.values[2], first.values[2] + first.values[1] * width
+        low = _of_features(np.minimum, np.inf, first.values[0], np.minimum(*numbers), owner, numeric)
+        high = _of_features(np.maximum, -np.inf, first.values[0], np.maximum(*numbers), owner, numeric)
+        least = _of_features(np.minimum, np.inf, first.sizes[0], first.sizes[2], owner, numeric)
+        most = _of_features(np.maximum, 0.0, first.sizes[0], first.sizes[2] + first.sizes[1] * width, owner, numeric)
+        through = [np.abs(first.bias) + least.sum(axis=0), np.abs(first.bias) + most.sum(axis=0), (high - low).sum(axis=0)]
         for weights, bias in form.layers[1:]:
             through = [np.abs(weights) @ part + np.abs(bias) * (i < 2) for i, part in enumerate(through)]
     largest = features[int(np.argmax(most.max(axis=1, initial=0.0)))].name
@@ -117,3 +113,13 @@ def sizes_of(form: LinearModel | ReluNetwork, first: FirstLayer, features: Seque
         )  # fmt: skip
     name = features[int(np.argmax(least.max(axis=1, initial=0.0)))].name
     return Sizes(through[0], through[2], name)
+
+
+def _of_features(
+    choose: np.ufunc, start: float, atoms: Numbers, numbers: Numbers, owner: NDArray[np.intp], numeric: NDArray[np.bool_]
+) -> Numbers:
+    """The least or the greatest over the values of each feature: of its atoms, and of its numbers if it has any."""
+    chosen = np.full(numbers.shape, start)
+    choose.at(chosen, owner, atoms)
+    chosen[numeric] = choose(chosen[numeric], numbers[numeric])
+    return chosen
