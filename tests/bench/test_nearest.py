@@ -96,12 +96,12 @@ def test_several_classes_and_no_target_of_the_circuit() -> None:
     costs = {place: explainer.schema_.cost(row, X.iloc[place]) for place in range(len(X))}
     said = model.predict(X)
     for target, labels in ((None, ("middle", "high")), ("high", ("high",))):
-        nearest = nearest_row(explainer.explain(row, target=target, plausibility=None), pool)
+        nearest = nearest_row(explainer.explain(row, target=target, plausibility=None, unread="free"), pool)
         assert nearest.cost == pytest.approx(min(cost for place, cost in costs.items() if said[place] in labels))
         assert nearest.label == said[nearest.place]
     circuit = likely.circuit.learn(X, schema=explainer.schema_, nodes=10, progress=False).circuit
     plain = likely.Explainer(model, explainer.schema_, circuit).fit(X, y)
-    explanation = plain.explain(row, target="high", plausibility=likely.Quantile(0.5))
+    explanation = plain.explain(row, target="high", plausibility=likely.Quantile(0.5), unread="free")
     nearest = nearest_row(explanation, Pool.of(plain, X))
     logs = circuit.log_likelihood(X)
     least = dict(explanation.thresholds)["high"]

@@ -181,8 +181,9 @@ def unread_changes(explanation: Explanation) -> Lines:
         why = "with the rules, no row would be likely enough otherwise"
         return (f"Changes {joined(changed)} although the model does not read {_them(changed)}: {why}.",)
     if query.kept:
-        names = [str(name) for name in query.kept]
-        return (f"Kept as they are, because the model does not read them: {joined(_some(names))}.",)
+        names = joined(_some([str(name) for name in query.kept]))
+        verb, them = ("is kept as it is", "it") if len(query.kept) == 1 else ("are kept as they are", "them")
+        return (f"{names} {verb}: the model does not read {them}.",)
     return ()
 
 
