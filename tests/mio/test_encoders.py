@@ -18,8 +18,8 @@ from likely.predictor import LinearModel, ReluNetwork, TreeEnsemble
 from likely.problem import Plausibility, Problem
 from likely.schema import Binary
 from likely.schema.rules import LinearRow
-from tests.oracles.search import space_of
-from tests.strategies import circuits_over, finite_schemas, forms, generators, problems
+from tests.oracles.search import rows_over, space_of
+from tests.strategies import circuits_over, finite_schemas, generators, problems
 
 pyo = pytest.importorskip("pyomo.environ")
 pytest.importorskip("highspy")
@@ -178,11 +178,10 @@ def test_circuit(formulation: Any, side: Any, data: st.DataObject) -> None:
     """At every row: the greatest log-likelihood is the promised one, and on the promised side of the true one."""
     schema = data.draw(finite_schemas(features=3, rows=100, rules=0))
     circuit = data.draw(circuits_over(schema.features))
-    problem = Problem(schema, np.full(len(schema), math.nan), data.draw(forms(schema.features)), None)  # type: ignore[arg-type]
     inputs = mio.encode_schema(schema)
     block = mio.encode_circuit(circuit, inputs, formulation=formulation, side=side)
     model = model_of(inputs.block, block.block)
-    for row in some_rows(space_of(problem), data.draw(generators()), 2):
+    for row in some_rows(rows_over(schema.features, np.full(len(schema), math.nan)), data.draw(generators()), 2):
         fixed(inputs, row)
         negative = least(model, -1 * block.log_likelihood)
         greatest = -math.inf if negative is None else -negative

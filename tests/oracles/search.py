@@ -72,10 +72,15 @@ def values_with(feature: Any, factual: float) -> list[float]:
     return values + [number for number in numbers if number not in values]
 
 
+def rows_over(features: Sequence[Any], factual: np.ndarray) -> np.ndarray:
+    """Every row of features that have finitely many values, the factual's among them."""
+    parts = zip(features, factual, strict=True)
+    return np.array(list(itertools.product(*(values_with(feature, float(value)) for feature, value in parts))))
+
+
 def space_of(problem: Problem) -> np.ndarray:
     """Every row of a problem whose features have finitely many values."""
-    parts = zip(problem.schema.features, problem.factual, strict=True)
-    return np.array(list(itertools.product(*(values_with(feature, float(factual)) for feature, factual in parts))))
+    return rows_over(problem.schema.features, problem.factual)
 
 
 def log_likelihoods(problem: Problem, rows: np.ndarray, alternative: Alternative) -> np.ndarray:
