@@ -80,10 +80,10 @@ def test_deep_chains_are_walked_to_the_end() -> None:
 
 
 def columns() -> _core.Columns:
-    """x0 * 2 + 1 with two codes, and a table of three values of x1."""
+    """(x0 - 4) * 2 + 9 with two codes, and a table of three values of x1."""
     return _core.Columns(
-        np.array([0, 1], np.int32), np.array([False, True]), np.array([2.0, 0.0]), np.array([1.0, 0.0]), np.array([0, 2]),
-        np.array([10.0, 20.0, 7.0, 8.0, 9.0]),
+        np.array([0, 1], np.int32), np.array([False, True]), np.array([2.0, 0.0]), np.array([4.0, 0.0]), np.array([9.0, 0.0]),
+        np.array([0, 2]), np.array([10.0, 20.0, 7.0, 8.0, 9.0]),
     )  # fmt: skip
 
 

@@ -67,9 +67,30 @@ search::Network::FirstLayer first_layer(const Problem& problem, const FirstLayer
   return {entries(atoms), entries(slopes), entries(at_anchors)};
 }
 
-void set_network(Problem& problem, const FirstLayer& first, const FirstLayer& sizes, std::size_t terms, Array1<double> bias,
+// `inputs` has a row (slope, center, intercept) for each input that is linear in the numbers of its feature.
+search::Network::Inputs inputs_of(const Problem& problem, const Array1<std::int32_t>& feature, const Rows& inputs,
+                                  const Rows& weights, std::size_t units) {
+  const std::size_t count = feature.shape(0);
+  const bool fits = inputs.shape(0) == count && weights.shape(0) == count &&
+                    (count == 0 || (inputs.shape(1) == 3 && weights.shape(1) == units));
+  if (!fits || !std::is_sorted(feature.data(), feature.data() + count) ||
+      (count > 0 &&
+       (feature.data()[0] < 0 || static_cast<std::size_t>(feature.data()[count - 1]) >= problem.domain.features.size())))
+    throw std::invalid_argument("inputs must be in the order of their features, with three numbers and a weight per unit each");
+  search::Network::Inputs made;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double* numbers = inputs.data() + 3 * i;
+    made.inputs.push_back({static_cast<std::size_t>(feature.data()[i]), numbers[0], numbers[1], numbers[2]});
+  }
+  made.weights.assign(weights.data(), weights.data() + weights.size());
+  return made;
+}
+
+void set_network(Problem& problem, const FirstLayer& first, const FirstLayer& sizes,
+                 const std::tuple<Array1<std::int32_t>, Rows, Rows>& inputs, std::size_t terms, Array1<double> bias,
                  const std::vector<std::pair<Rows, Array1<double>>>& later) {
   const std::size_t units = bias.shape(0);
+  const auto& [feature, numbers, weights] = inputs;
   std::vector<search::Network::Layer> layers;
   std::size_t width = units;
   for (const auto& [weight, offset] : later) {
@@ -77,9 +98,9 @@ void set_network(Problem& problem, const FirstLayer& first, const FirstLayer& si
     layers.push_back({width, weight.shape(0), {weight.data(), weight.data() + weight.size()}, to_vector<double>(offset)});
     width = weight.shape(0);
   }
-  problem.score =
-      std::make_unique<search::Network>(problem.domain, first_layer(problem, first, units), first_layer(problem, sizes, units),
-                                        terms, to_vector<double>(bias), std::move(layers));
+  problem.score = std::make_unique<search::Network>(
+      problem.domain, first_layer(problem, first, units), first_layer(problem, sizes, units),
+      inputs_of(problem, feature, numbers, weights, units), terms, to_vector<double>(bias), std::move(layers));
 }
 
 // Returns of every output the least sizes of its terms, and how far it varies.
@@ -237,7 +258,7 @@ void bind_search(nb::module_& m) {
       .def(nb::init<>())
       .def("add_feature", &add_feature, "atom"_a, "atom_cost"_a, "low"_a, "high"_a, "segments"_a, "segment"_a, "grid"_a,
            "factual"_a, "anchor"_a)
-      .def("set_network", &set_network, "first"_a, "sizes"_a, "terms"_a, "bias"_a, "later"_a)
+      .def("set_network", &set_network, "first"_a, "sizes"_a, "inputs"_a, "terms"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
       .def("add_alternative", &add_alternative, "coefficients"_a, "lower"_a, "share"_a.none())
       .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "threshold"_a, "weight"_a,

@@ -83,6 +83,7 @@ class SearchProblem:
         self,
         first: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
         sizes: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+        inputs: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]],
         terms: int,
         bias: NDArray[np.float64],
         later: list[tuple[NDArray[np.float64], NDArray[np.float64]]],

@@ -130,7 +130,15 @@ inline std::unique_ptr<Network> some_network(const Domain& domain, Rng& rng, con
   Network::FirstLayer sizes = first;
   for (std::vector<double>* part : {&sizes.atoms, &sizes.slopes, &sizes.at_anchors})
     for (double& x : *part) x = std::abs(x);
-  return std::make_unique<Network>(domain, first, sizes, 64, numbers(units), later);
+  Network::Inputs inputs;  // one per feature and unit
+  for (std::size_t j = 0; j < features; ++j) {
+    for (std::size_t h = 0; h < units; ++h) {
+      const std::size_t at = j * units + h;
+      inputs.inputs.push_back({j, first.slopes[at], domain.features[j].anchor, first.at_anchors[at]});
+      for (std::size_t other = 0; other < units; ++other) inputs.weights.push_back(other == h ? 1.0 : 0.0);
+    }
+  }
+  return std::make_unique<Network>(domain, first, sizes, inputs, 64, numbers(units), later);
 }
 
 // Trees of a few random tests each.

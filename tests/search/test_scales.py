@@ -90,3 +90,20 @@ def test_a_costly_far_end_takes_no_digits() -> None:
     result = solve(Problem(schema, np.zeros(1), form, to_class(form, 1)), LIMITS)
     assert result.solutions[0].objective == pytest.approx(2.0001, abs=2e-6)
     assert result.bounds.lower <= 2.0001 + 1e-9
+
+
+def test_a_scaler_that_cancels_is_computed_as_it_computes() -> None:
+    """x / 7 + 1e9 / 7, as a MinMaxScaler has it, rounds to 1e-8: but always in the same way, and that is what counts."""
+    columns = (Column(0, -0.2), Column(1, 1 / 7, 1e9 / 7))
+    form = LinearModel(Link("logistic"), (0, 1), columns, np.array([[4.0, 12.0]]), np.array([-9.0]))
+    features = likely.Continuous("x", -3.0, 3.0), likely.Integer("n", -(10**9), -(10**9) + 7)
+    schema = Schema(features, (), (MoveCost(1.2, 1.2), MoveCost(0.5, 0.5)))
+    result = solve(Problem(schema, np.array([1.0, -1e9 + 1]), form, to_class(form, 1)), LIMITS)
+    candidates = []
+    for n in -1e9 + np.arange(8):
+        read = 12.0 * float(columns[1].at(n))
+        needed = min(1.0, (read - 9.0 - 1e-4) / 0.8)
+        if needed >= -3:
+            candidates.append(1.2 * (1.0 - needed) + 0.5 * abs(n - (-1e9 + 1)))
+    assert result.status == "optimal"
+    assert result.solutions[0].objective == pytest.approx(min(candidates), abs=2e-6)

@@ -27,19 +27,24 @@ struct Network::Workspace final : ScoreWorkspace {
   std::vector<std::size_t> unstable;           // units of a layer that may be on either side of 0
   std::vector<double> functions, constants;    // linear functions of the first layer, [unit][function]
   std::vector<double> maximum, most, slope, at_anchor;  // per function
-  std::vector<double> least_of, most_of;                // per unit of the first layer, of one feature
+  std::vector<double> least_of, most_of, exact;         // per unit of the first layer, of one feature
   std::vector<double> coefficient;                      // of a bound, carried backwards
 };
 
-Network::Network(const Domain& domain, FirstLayer first, FirstLayer sizes, std::size_t terms, std::vector<double> bias,
-                 std::vector<Layer> later)
+Network::Network(const Domain& domain, FirstLayer first, FirstLayer sizes, Inputs inputs, std::size_t terms,
+                 std::vector<double> bias, std::vector<Layer> later)
     : domain_(domain),
       units_(bias.size()),
       first_(std::move(first)),
       sizes_(std::move(sizes)),
+      inputs_(std::move(inputs)),
       roundoff_(tolerance::kRoundoff * static_cast<double>(terms)),
       bias_(std::move(bias)),
       later_(std::move(later)) {
+  for (std::size_t j = 0, i = 0; j <= domain.features.size(); ++j) {
+    while (i < inputs_.inputs.size() && inputs_.inputs[i].feature < j) ++i;
+    first_input_.push_back(i);
+  }
   std::vector<double> size;
   first_layer_sizes(whole(domain), size);
   to_rounding(std::move(size), greatest_rounding_);
@@ -92,6 +97,18 @@ void Network::relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace,
   attribute_slack(work, out.attribution);
 }
 
+// What one number of a feature adds to the units, or the sizes of that.
+void Network::add_number(std::size_t j, double x, double* units, bool sizes) const {
+  for (std::size_t i = first_input_[j]; i < first_input_[j + 1]; ++i) {
+    const double input = inputs_.inputs[i].at(x);
+    const double* weight = inputs_.weights.data() + i * units_;
+    if (sizes)
+      for (std::size_t h = 0; h < units_; ++h) units[h] += std::abs(weight[h] * input);
+    else
+      for (std::size_t h = 0; h < units_; ++h) units[h] += weight[h] * input;
+  }
+}
+
 // -- rounding -----------------------------------------------------------------------------------------------------------
 
 // The sizes of the terms of every unit of the first layer, the greatest over a box.
@@ -102,14 +119,14 @@ void Network::first_layer_sizes(const Box& box, std::vector<double>& size) const
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     const Range& range = box.range[j];
-    const double *slope = sizes_.slopes.data() + j * units_, *at_anchor = sizes_.at_anchors.data() + j * units_;
-    const double offset = range.empty() ? 0 : std::max(std::abs(range.low - f.anchor), std::abs(range.high - f.anchor));
-    if (f.atom.empty()) {
-      for (std::size_t h = 0; h < units_; ++h) size[h] += slope[h] * offset + at_anchor[h];
-      continue;
-    }
     most.assign(units_, 0.0);
-    for (std::size_t h = 0; h < units_ && !range.empty(); ++h) most[h] = slope[h] * offset + at_anchor[h];
+    if (!range.empty() && range.low == range.high) {
+      add_number(j, range.low, most.data(), true);
+    } else if (!range.empty()) {
+      const double *slope = sizes_.slopes.data() + j * units_, *at_anchor = sizes_.at_anchors.data() + j * units_;
+      const double offset = std::max(std::abs(range.low - f.anchor), std::abs(range.high - f.anchor));
+      for (std::size_t h = 0; h < units_; ++h) most[h] = slope[h] * offset + at_anchor[h];
+    }
     box.each_atom(f, [&](std::size_t k) {
       const double* unit = sizes_.atoms.data() + (f.first_atom + k) * units_;
       for (std::size_t h = 0; h < units_; ++h) most[h] = std::max(most[h], unit[h]);
@@ -174,7 +191,14 @@ void Network::first_layer_bounds(const Box& box, Workspace& work) const {
         most[h] = std::max(most[h], unit[h]);
       }
     });
-    if (const Range& range = box.range[j]; !range.empty()) {
+    if (const Range& range = box.range[j]; !range.empty() && range.low == range.high) {
+      work.exact.assign(units_, 0.0);
+      add_number(j, range.low, work.exact.data());
+      for (std::size_t h = 0; h < units_; ++h) {
+        least[h] = std::min(least[h], work.exact[h]);
+        most[h] = std::max(most[h], work.exact[h]);
+      }
+    } else if (!range.empty()) {
       const double *slope = first_.slopes.data() + j * units_, *at_anchor = first_.at_anchors.data() + j * units_;
       const double from = range.low - f.anchor, to = range.high - f.anchor;
       for (std::size_t h = 0; h < units_; ++h) {
@@ -301,7 +325,12 @@ void Network::maximise(const Box& box, std::size_t count, Workspace& work) const
       apply(first_.atoms.data() + (f.first_atom + k) * units_, work.slope);
       for (std::size_t i = 0; i < count; ++i) work.most[i] = std::max(work.most[i], work.slope[i]);
     });
-    if (const Range& range = box.range[j]; !range.empty()) {
+    if (const Range& range = box.range[j]; !range.empty() && range.low == range.high) {
+      work.exact.assign(units_, 0.0);
+      add_number(j, range.low, work.exact.data());
+      apply(work.exact.data(), work.slope);
+      for (std::size_t i = 0; i < count; ++i) work.most[i] = std::max(work.most[i], work.slope[i]);
+    } else if (!range.empty()) {
       apply(first_.slopes.data() + j * units_, work.slope);
       apply(first_.at_anchors.data() + j * units_, work.at_anchor);
       const double from = range.low - f.anchor, to = range.high - f.anchor;
@@ -322,6 +351,7 @@ void Network::bound_by_feature(const Box& box, const std::vector<double>& coeffi
     return total;
   };
   out.upper = out.constant;
+  std::vector<double> exact;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     double greatest = -kInf;
@@ -330,7 +360,13 @@ void Network::bound_by_feature(const Box& box, const std::vector<double>& coeffi
       out.atom[f.first_atom + k] = value;
       greatest = std::max(greatest, value);
     });
-    if (const Range& range = box.range[j]; !range.empty()) {
+    if (const Range& range = box.range[j]; !range.empty() && range.low == range.high) {
+      exact.assign(units_, 0.0);
+      add_number(j, range.low, exact.data());
+      out.slope[j] = 0;
+      out.at_anchor[j] = dot(exact.data());
+      greatest = std::max(greatest, out.at_anchor[j]);
+    } else if (!range.empty()) {
       out.slope[j] = dot(first_.slopes.data() + j * units_);
       out.at_anchor[j] = dot(first_.at_anchors.data() + j * units_);
       greatest = std::max(greatest, std::max(out.at_number(f, j, range.low), out.at_number(f, j, range.high)));
@@ -370,10 +406,12 @@ void Network::outputs(const double* row, std::vector<double>& scores) const {
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     const std::int32_t k = f.atom.empty() ? -1 : f.atom_of(row[j]);
-    const double *slope = first_.slopes.data() + j * units_, *at_anchor = first_.at_anchors.data() + j * units_;
-    const double* atom = k >= 0 ? first_.atoms.data() + (f.first_atom + static_cast<std::size_t>(k)) * units_ : nullptr;
-    const double offset = row[j] - f.anchor;
-    for (std::size_t h = 0; h < units_; ++h) scores[h] += k >= 0 ? atom[h] : slope[h] * offset + at_anchor[h];
+    if (k < 0) {
+      add_number(j, row[j], scores.data());
+      continue;
+    }
+    const double* atom = first_.atoms.data() + (f.first_atom + static_cast<std::size_t>(k)) * units_;
+    for (std::size_t h = 0; h < units_; ++h) scores[h] += atom[h];
   }
   for (const Layer& layer : later_) {
     for (double& v : scores) v = std::max(0.0, v);

@@ -32,10 +32,23 @@ class Network final : public Score {
     std::vector<double> atoms;               // [atom of all features][unit]
     std::vector<double> slopes, at_anchors;  // [feature][unit]
   };
+  // An input that is linear in a feature's numbers: slope * (x - center) + intercept.
+  struct Input {
+    std::size_t feature;
+    double slope, center, intercept;
+
+    double at(double x) const { return slope * (x - center) + intercept; }
+  };
+  // All of them, by feature, and the weights of each: [input][unit]. One number is evaluated by these, as the form does it:
+  // what rounding does to an input is then no matter of opinion.
+  struct Inputs {
+    std::vector<Input> inputs;
+    std::vector<double> weights;
+  };
 
   // `sizes` has, in place of each sum of terms in `first`, the sum of their sizes; `terms` is how many terms an output has at
   // most, all layers taken together. bias: [unit] of the first layer; later: the other layers.
-  Network(const Domain& domain, FirstLayer first, FirstLayer sizes, std::size_t terms, std::vector<double> bias,
+  Network(const Domain& domain, FirstLayer first, FirstLayer sizes, Inputs inputs, std::size_t terms, std::vector<double> bias,
           std::vector<Layer> later);
 
   std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const override;
@@ -47,6 +60,7 @@ class Network final : public Score {
 
  private:
   struct Workspace;
+  void add_number(std::size_t j, double x, double* units, bool sizes = false) const;
   void first_layer_sizes(const Box& box, std::vector<double>& size) const;
   void next_layer_sizes(std::size_t at, const std::vector<double>& before, std::vector<double>& size) const;
   void to_rounding(std::vector<double> size, std::vector<double>& out) const;
@@ -64,7 +78,9 @@ class Network final : public Score {
   const Domain& domain_;
   std::size_t units_;  // of the first layer
   FirstLayer first_, sizes_;
-  double roundoff_;  // of an output, relative to the sizes of its terms
+  Inputs inputs_;
+  std::vector<std::size_t> first_input_;  // of each feature, and in the end how many there are
+  double roundoff_;                       // of an output, relative to the sizes of its terms
   std::vector<double> bias_;
   std::vector<Layer> later_;
   std::vector<double> greatest_rounding_;

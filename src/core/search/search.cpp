@@ -67,7 +67,9 @@ void Search::process(Node node) {
   if (!propagate_node(node, evaluation)) return;
   try_node(problem_, node, evaluation, pool_, workspace_);
   if (is_done(node, evaluation)) return;
-  if (node.bound < pool_.cutoff())
+  // Below an undecided row nothing more can be claimed than there is: rows that hardly differ are not worth the search.
+  const bool futile = node.bound >= pool_.undecided() && node.box.narrow(problem_.domain);
+  if (node.bound < pool_.cutoff() && !futile)
     branch(node, evaluation);
   else
     prune(node);

@@ -78,5 +78,5 @@ def _add_form(core: SearchProblem, problem: Problem, anchors: Sequence[float]) -
     first = first_layer(form, features, anchors)
     sizes = sizes_of(form, first, features)
     later = [(np.ascontiguousarray(weights), np.ascontiguousarray(offset)) for weights, offset in form.layers[1:]]
-    core.set_network(first.values, first.sizes, first.terms, first.bias, later)
+    core.set_network(first.values, first.sizes, first.inputs, first.terms, first.bias, later)
     return sizes

@@ -30,6 +30,8 @@ class FirstLayer:
 
     values: Parts
     sizes: Parts
+    #: The inputs that are linear in a feature's numbers: of which feature, (slope, center, intercept), and weight per unit.
+    inputs: tuple[NDArray[np.int32], Numbers, Numbers]
     bias: Numbers
     terms: int
 
@@ -61,9 +63,18 @@ def first_layer(form: LinearModel | ReluNetwork, features: Sequence[Feature], an
     return FirstLayer(
         (atoms @ weights.T, slopes @ weights.T, at_anchors @ weights.T),
         (sizes[0] @ size, sizes[1] @ size, sizes[2] @ size),
+        _inputs(form, weights),
         bias,
         terms,
     )
+
+
+def _inputs(form: LinearModel | ReluNetwork, weights: Numbers) -> tuple[NDArray[np.int32], Numbers, Numbers]:
+    places = [c for c, column in enumerate(form.columns) if not column.discrete]
+    places.sort(key=lambda c: form.columns[c].feature)
+    columns = [form.columns[c] for c in places]
+    numbers = np.array([(column.slope, column.center, column.intercept) for column in columns]).reshape(-1, 3)
+    return np.array([column.feature for column in columns], dtype=np.int32), numbers, np.ascontiguousarray(weights[:, places].T)
 
 
 def _terms(form: LinearModel | ReluNetwork, atoms: Numbers, slopes: Numbers, at_anchors: Numbers, first: NDArray[np.intp]) -> int:
