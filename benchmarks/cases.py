@@ -81,7 +81,7 @@ def problem(case: Case, query: Query) -> Problem:
 
 def schema_of(data: Mapping[str, Any]) -> likely.Schema:
     features = data["features"]
-    return likely.Schema(tuple(map(_feature, features)), tuple(_rules(data)), tuple(map(_cost, features)))
+    return likely.Schema(tuple(map(_feature, features)), tuple(rules_of(data)), tuple(map(_cost, features)))
 
 
 def _feature(item: Mapping[str, Any]) -> Feature:
@@ -101,7 +101,7 @@ def _cost(item: Mapping[str, Any]) -> Cost:
     return SwitchCost(tuple(item["switch_cost"]))
 
 
-def _rules(data: Mapping[str, Any]) -> list[Constraint]:
+def rules_of(data: Mapping[str, Any]) -> list[Constraint]:
     moves = {"increasing": likely.Increasing, "decreasing": likely.Decreasing}
     rules: list[Constraint] = [likely.Immutable(item["name"]) for item in data["features"] if item["immutable"]]
     rules += [moves[item["monotone"]](item["name"]) for item in data["features"] if item["monotone"]]

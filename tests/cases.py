@@ -15,10 +15,10 @@ from typing import Any
 import pandas as pd
 
 import likely
-from benchmarks.cases import network_of, row_of, schema_of
+from benchmarks.cases import network_of, row_of, rules_of, schema_of
 from likely.datasets import credit, gmsc
 
-__all__ = ["network_of", "row_of", "schema_of"]
+__all__ = ["network_of", "row_of", "rules_of", "schema_of"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 FIXTURES = Path(__file__).parent / "data" / "cases"
