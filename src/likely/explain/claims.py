@@ -64,6 +64,8 @@ def claims_of(explanation: Explanation, material: Material, circuit_mark: str | 
     if explanation.status == "refused":
         yield Check("the question could not be asked of the row", None, explanation.reason)
         return
+    if explanation.reason:
+        yield Check("only a row that was refused has a reason", False, explanation.reason)
     yield Check("the model is the one that was explained", material.model.fingerprint == explanation.evidence.model)
     if circuit_mark is None:
         yield Check("the circuit is the one that was used", None, "give the circuit")
