@@ -194,7 +194,7 @@ class _Flow:
         values, leaves = self.values(row), leaf_values(self.parts, row)
         several = [flows.values() for flows in self.run_flows.values()] + [tree.edges.values() for tree in self.trees.values()]
         for variable in chain(self.edge_flows.values(), self.atom_flows.values(), *several):
-            variable.set_value(0)
+            variable.set_value(0, skip_validation=True)  # there are many
         stack = [len(self.circuit.nodes) - 1]
         while stack:
             n = stack.pop()

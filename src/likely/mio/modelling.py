@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias
 
 import numpy as np
 
@@ -28,6 +30,7 @@ __all__ = [
     "binaries",
     "columns_of",
     "growing",
+    "in_time",
     "new_block",
     "new_blocks",
     "numbers",
@@ -37,12 +40,14 @@ __all__ = [
     "require_pyomo",
     "rows",
     "rows_of",
+    "seconds_left",
     "size",
     "solver_module",
     "total",
     "until",
     "value_of",
     "write",
+    "write_for_solver",
 ]
 
 
@@ -65,17 +70,28 @@ _clock = threading.local()
 
 @contextmanager
 def until(moment: float) -> Iterator[None]:
-    """While rows are added, which ends by `OutOfTimeError` at a moment: to build a large model takes seconds.
+    """While a model is built, or read by a solver, which ends by `OutOfTimeError` at a moment: a large one takes seconds.
 
     Args:
-        moment: By `time.perf_counter`.
+        moment: By `time.perf_counter`; where one is set already, the earlier one counts.
     """
-    before = getattr(_clock, "moment", None)
-    _clock.moment = moment
+    before: float = getattr(_clock, "moment", math.inf)
+    _clock.moment = min(before, moment)
     try:
         yield
     finally:
         _clock.moment = before
+
+
+def seconds_left() -> float:
+    """What is left until the moment that is set; infinite if none is."""
+    return float(getattr(_clock, "moment", math.inf)) - time.perf_counter()
+
+
+def in_time() -> None:
+    """Raise `OutOfTimeError` if the moment that is set has passed."""
+    if seconds_left() < 0:
+        raise OutOfTimeError
 
 
 def require_pyomo() -> None:
@@ -146,9 +162,7 @@ def add(block: Block, relation: Any) -> None:
         block: Where rows go.
         relation: An inequality or equation of expressions.
     """
-    moment = getattr(_clock, "moment", None)
-    if moment is not None and time.perf_counter() > moment:
-        raise OutOfTimeError
+    in_time()
     if not isinstance(relation, (bool, np.bool_)):
         block.rows.add(relation)
     elif not relation:
@@ -220,16 +234,43 @@ def size(model: Block) -> tuple[int, int]:
     return len(rows_of(model)), len(columns_of(model))
 
 
-def write(model: Block, path: str) -> dict[str, Variable]:
-    """Write a model to a file (its ending says how); returns the variable of each name that the file uses.
+def write(model: Block, path: str) -> None:
+    """Write a model to a file.
+
+    Args:
+        model: A model or block.
+        path: The file; its ending says how.
+    """
+    model.write(path, io_options={"symbolic_solver_labels": False})
+
+
+def write_for_solver(model: Block, path: Path) -> dict[str, Variable]:
+    """Write a model to a file that a solver reads (`.lp`), in time; returns the variable of each name that the file uses.
 
     Args:
         model: A model or block.
         path: The file.
     """
-    _, number = model.write(path, io_options={"symbolic_solver_labels": False})
-    symbols = model.solutions.symbol_map[number]
+    with path.open("w", encoding="utf-8") as file:
+        written = import_module("pyomo.repn.plugins.lp_writer").LPWriter().write(model, _InTime(file))
+    symbols = written.symbol_map
     return {name: symbols.getObject(name) for name in symbols.bySymbol if name.startswith("x")}
+
+
+class _InTime:
+    """A file that is written in time: every piece is asked for."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+
+    def write(self, text: str) -> None:
+        """Write a piece.
+
+        Args:
+            text: The piece.
+        """
+        in_time()
+        self.file.write(text)
 
 
 def solver_module(name: str) -> Any:

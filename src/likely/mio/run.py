@@ -95,7 +95,7 @@ class Run:
     def _report(self, effort: Effort, start: bool) -> Report:
         """Solve, with the objective in the problem's unit."""
         unit = self.programme.objective_unit
-        effort = replace(effort, seconds=max(0.01, effort.seconds), absolute_gap=effort.absolute_gap / unit)
+        effort = replace(effort, absolute_gap=effort.absolute_gap / unit)
         report = self.engine.solve(effort, start=start, going=self._going)
         return replace(report, objective=None if report.objective is None else report.objective * unit, bound=report.bound * unit)
 

@@ -86,12 +86,9 @@ def _run(incumbents: Incumbents, side: str, settings: Mapping[str, Any], *, clai
     if incumbents.interrupted or not incumbents.within_limits:
         return
     known = incumbents.best or incumbents.start
-    began = incumbents.seconds
     with until(incumbents.ends):
         programme, engine = _programme(incumbents.problem, incumbents.counts, side, settings)
         programme.ask(incumbents.problem, _cutoff(incumbents, known))
-    if incumbents.left < incumbents.seconds - began:  # a solver reads a model in about the time that it takes to write it
-        return
     run = Run(incumbents, programme, engine, claims=claims, once=once, start=known)
     run.seconds = incumbents.limits.seconds * (0.5 if once else 1.0)
     run.go()

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from likely.errors import MissingExtraError
-from likely.mio.modelling import Block, require_pyomo, solver_module
-from likely.mio.solvers.solver import Effort, Going, Outcome, Report
+from likely.mio.modelling import Block, OutOfTimeError, in_time, require_pyomo, seconds_left, solver_module, until
+from likely.mio.solvers.solver import TOO_LATE, Effort, Going, Outcome, Report
 
 #: Pyomo warns of every solution that is not proved optimal; we say it by the status.
 logging.getLogger("pyomo.contrib.appsi").setLevel(logging.ERROR)
+
+#: How many rows are read at once: few enough that they take less than a hundredth of a second.
+_BATCH = 50
+#: Solvers take 0 for no limit, or refuse it.
+_LEAST_SECONDS = 0.01
 
 
 class _Appsi:
@@ -32,6 +38,7 @@ class _Appsi:
     def _new(self) -> Any:
         solver = getattr(solver_module(self.module), self.solver)()
         solver.config.load_solution = False
+        _read_in_time(solver)
         return solver
 
     @classmethod
@@ -50,10 +57,15 @@ class _Appsi:
             going: Asked now and then whether to go on.
         """
         config = self.interface.config
-        config.time_limit, config.mip_gap, config.warmstart = max(0.01, effort.seconds), effort.relative_gap, start
+        config.mip_gap, config.warmstart = effort.relative_gap, start
         self._set(effort)
-        with self._watched(going):
-            results = self.interface.solve(self.model)
+        with until(time.perf_counter() + effort.seconds):
+            try:
+                with self._watched(going):
+                    results = self.interface.solve(self.model)
+            except OutOfTimeError:  # half of the model is read
+                self.interface = self._new()
+                return TOO_LATE
         outcome = "interrupted" if self._interrupted() else _OUTCOMES.get(results.termination_condition.name, "failed")
         objective = results.best_feasible_objective if outcome in ("optimal", "stopped", "interrupted") else None
         if objective is not None:
@@ -78,6 +90,28 @@ class _Appsi:
 
     def _nodes(self) -> int:
         raise NotImplementedError
+
+
+def _read_in_time(interface: Any) -> None:
+    """Make one of Pyomo's interfaces read, and solve, until the moment that is set; it reads a large model for seconds."""
+    add, drop, solve = interface.add_constraints, interface.remove_variables, interface._solve
+
+    def add_in_time(rows: list[Any]) -> None:
+        for first in range(0, len(rows), _BATCH):
+            in_time()
+            add(rows[first : first + _BATCH])
+
+    def drop_in_time(columns: list[Any]) -> None:
+        in_time()
+        if columns:  # to drop none, Pyomo counts all columns again
+            drop(columns)
+
+    def solve_in_time(timer: Any) -> Any:
+        in_time()
+        interface.config.time_limit = max(_LEAST_SECONDS, seconds_left())
+        return solve(timer)
+
+    interface.add_constraints, interface.remove_variables, interface._solve = add_in_time, drop_in_time, solve_in_time
 
 
 _OUTCOMES: dict[str, Outcome] = {

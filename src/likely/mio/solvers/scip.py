@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from likely.errors import MissingExtraError
-from likely.mio.modelling import Block, require_pyomo, write
-from likely.mio.solvers.solver import Effort, Going, Outcome, Report
+from likely.mio.modelling import Block, OutOfTimeError, in_time, require_pyomo, seconds_left, until, write_for_solver
+from likely.mio.solvers.solver import TOO_LATE, Effort, Going, Outcome, Report
 
 
 class Scip:
@@ -37,12 +38,20 @@ class Scip:
             start: Whether the variables' values are a warm start.
             going: Asked now and then whether to go on.
         """
+        with until(time.perf_counter() + effort.seconds):
+            try:
+                return self._solve(effort, start, going)
+            except OutOfTimeError:
+                return TOO_LATE
+
+    def _solve(self, effort: Effort, start: bool, going: Going | None) -> Report:
         with tempfile.TemporaryDirectory() as folder:
-            path = str(Path(folder) / "model.lp")
-            columns = write(self.model, path)
+            path = Path(folder) / "model.lp"
+            columns = write_for_solver(self.model, path)
             scip = self.package.Model()
             scip.hideOutput()
-            scip.readProblem(path)
+            scip.readProblem(str(path))
+        in_time()
         self._set(scip, effort)
         variables = {variable.name: variable for variable in scip.getVars() if variable.name in columns}
         if start:
@@ -64,7 +73,7 @@ class Scip:
     def _set(self, scip: Any, effort: Effort) -> None:
         scip.setParams(
             {
-                "limits/time": effort.seconds,
+                "limits/time": max(0.0, seconds_left()),
                 "limits/totalnodes": effort.nodes,
                 "limits/absgap": effort.absolute_gap,
                 "limits/gap": effort.relative_gap,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
@@ -20,6 +21,7 @@ Going: TypeAlias = Callable[[], bool]
 class Effort:
     """When a solver must stop, and how exactly it computes."""
 
+    #: Until it answers: what it takes to read the model counts.
     seconds: float
     nodes: int
     absolute_gap: float
@@ -36,6 +38,10 @@ class Report:
     objective: float | None
     bound: float
     nodes: int
+
+
+#: The time was over before the solver had read the model.
+TOO_LATE = Report("stopped", None, -math.inf, 0)
 
 
 class Solver(Protocol):
