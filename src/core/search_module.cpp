@@ -150,6 +150,16 @@ std::vector<search::Literal> literals_of(const Problem& problem, const std::vect
   return made;
 }
 
+// Whether no cell of a feature has a breakpoint inside: all its numbers lie before it, or from it on.
+bool cut_at(const Problem& problem, std::size_t feature, Array1<double> breakpoints) {
+  if (feature >= problem.domain.features.size()) throw std::out_of_range("a feature that is not there");
+  const search::Feature& f = problem.domain.features[feature];
+  return std::all_of(breakpoints.data(), breakpoints.data() + breakpoints.size(), [&f](double at) {
+    const auto above = std::upper_bound(f.low.begin(), f.low.end(), at) - f.low.begin();  // the first cell that begins above
+    return above == 0 || f.low[above - 1] == at || f.high[above - 1] < at;
+  });
+}
+
 const char* status_name(search::Status status) {
   switch (status) {
     case search::Status::kOptimal: return "optimal";
@@ -281,6 +291,7 @@ void bind_search(nb::module_& m) {
             problem.rules.linear.emplace_back(problem.domain, features, coefficients, upper);
           },
           "features"_a, "coefficients"_a, "upper"_a)
+      .def("cut_at", &cut_at, "feature"_a, "breakpoints"_a)
       .def(
           "contains",
           [](const Problem& problem, const std::vector<double>& row) {

@@ -156,7 +156,7 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
 
 def cells_of(problem: Problem) -> list[Partition]:
     """The cells in which two answers are the same one."""
-    return partitions(problem, problem.schema.compile(problem.factual))
+    return partitions(problem)
 
 
 def cell_keys(problem: Problem, rows: np.ndarray) -> list[tuple[float, ...]]:

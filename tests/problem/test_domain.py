@@ -65,7 +65,7 @@ def test_the_multiple_beside_a_computed_factual(rule: Constraint) -> None:
 
 def test_both_are_values() -> None:
     problem = problem_of(likely.Continuous("a", 0, 1, step=0.1), COMPUTED)
-    part = partitions(problem, ())[0]
+    part = partitions(problem)[0]
     for value in (0.3, COMPUTED, 0.2, 0.4):
         assert ((part.low <= value) & (value <= part.high)).sum() == 1, value
     rows = space_of(problem)
@@ -119,7 +119,7 @@ def test_engines_agree(feature: Feature, factual: float, ruled: str) -> None:
 def test_singles_have_no_twin_that_their_column_cannot_hold() -> None:
     factual = float(np.float32(0.3))
     problem = problem_of(likely.Continuous("a", 0, 1, step=0.1, dtype="float32"), factual)
-    part = partitions(problem, ())[0]
+    part = partitions(problem)[0]
     assert not ((part.low <= 0.3) & (part.high >= 0.3)).any()
     allowed = problem_of(
         likely.Continuous("a", 0, 1, step=0.1, dtype="float32"), factual, likely.AllowedValues("a", [np.float32(0.3)])

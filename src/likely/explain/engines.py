@@ -1,26 +1,28 @@
-"""The engines behind one contract, `likely.problem.Solve`, in one table: another one is added to `ENGINES`."""
+"""The engines behind one contract, `likely.problem.Session`, in one table: another one is added to `ENGINES`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from likely.errors import ProblemError
-from likely.problem import Engine, Solve
+from likely.problem import Anew, Callback, Engine, Limits, Problem, Result, Session, Solve
+from likely.schema.values import Numbers
 
 
-def _search(solver: str | None) -> Solve:
-    from likely.search import solve
+def _search(solver: str | None) -> Callable[[Problem], Session]:
+    from likely.search import SearchSession
 
-    return solve
+    return SearchSession
 
 
-def _mio(solver: str | None) -> Solve:
+def _mio(solver: str | None) -> Callable[[Problem], Session]:
     from likely.mio import require_solver, solve
 
     chosen = solver or ENGINES["mio"].solver
     assert chosen is not None
     require_solver(chosen)
-    return partial(solve, solver=chosen)
+    return partial(Anew, solve_problem=partial(solve, solver=chosen))
 
 
 #: name -> engine
@@ -41,8 +43,8 @@ def engine_of(name: str) -> Engine:
     return ENGINES[name]
 
 
-def solve_of(engine: str, solver: str | None = None) -> Solve:
-    """The `solve` of an engine; what is not installed is an error that names the extra.
+def sessions_of(engine: str, solver: str | None = None) -> Callable[[Problem], Session]:
+    """What begins sessions of an engine; what is not installed is an error that names the extra.
 
     Args:
         engine: One of `ENGINES`.
@@ -53,3 +55,24 @@ def solve_of(engine: str, solver: str | None = None) -> Solve:
         rule = f"be left out for engine={engine!r}, which drives none"
         raise ProblemError("A solver", rule, repr(solver), "leave it out, or use engine='mio'")
     return chosen.load(solver)
+
+
+def solve_of(engine: str, solver: str | None = None) -> Solve:
+    """The `solve` of an engine, for problems that are solved once.
+
+    Args:
+        engine: One of `ENGINES`.
+        solver: The solver that it shall drive; None for its default.
+    """
+    begin = sessions_of(engine, solver)
+
+    def solve(
+        problem: Problem,
+        limits: Limits | None = None,
+        *,
+        starts: Numbers | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
+        return begin(problem).solve(limits, starts=starts, callback=callback)
+
+    return solve

@@ -20,9 +20,9 @@ _MORE = 3
 
 
 class Search(Protocol):
-    """A search under limits, with more constraints."""
+    """A search under limits; from now on with a further constraint, if one is given."""
 
-    def __call__(self, limits: Limits, more: Sequence[Constraint]) -> Result:
+    def __call__(self, limits: Limits, further: Constraint | None = None) -> Result:
         """The best rows, and what is proved of the others."""
 
 
@@ -45,11 +45,11 @@ def in_turn(search: Search, query: Query) -> Result:
     last one that of the list. It ends with the time, and when a search brings nothing that was not excluded before.
     """
     started = time.perf_counter()
-    limits, rules = query.limits, list[Constraint]()
+    limits, rules = query.limits, list[Constraint | None]([None])
     results: list[Result] = []
     pool: list[Solution] = []
     while len(pool) < limits.solutions:
-        result = search(replace(limits, solutions=1), rules)
+        result = search(replace(limits, solutions=1), rules[-1])
         results.append(result)
         if not result.solutions or _too_costly(result.solutions[0], pool, limits):
             break
@@ -70,9 +70,9 @@ def distinct(search: Search, limits: Limits) -> Result:
 
     Answers that become the same row without changes that do nothing are one: then more are searched for, a few times.
     """
-    results = [search(limits, ())]
+    results = [search(limits)]
     while len(results) < _MORE and results[-1].status == "optimal" and 0 < len(results[-1].solutions) < limits.solutions:
-        result = search(replace(limits, solutions=limits.solutions * 2 ** len(results)), ())
+        result = search(replace(limits, solutions=limits.solutions * 2 ** len(results)))
         results.append(result)
         if len(result.solutions) == len(results[-2].solutions):
             break

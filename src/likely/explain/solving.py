@@ -7,13 +7,12 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
 from likely.errors import LikelyWarning, ProblemError
 from likely.explain.dtype_rounding import rounded_rows
-from likely.explain.engines import solve_of
+from likely.explain.engines import sessions_of
 from likely.explain.fitted import Fitted, log_likelihood_of
 from likely.explain.merging import distinct, in_turn, merged, total, unsearched
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
@@ -190,16 +189,17 @@ def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: 
     thresholds = thresholds_of(fitted, query)
     starts = starts_for(fitted, query, list(thresholds))
     starts = starts if known is None else np.concatenate([known, starts])
-    problems = problems_of(fitted, query, margin, thresholds)
+    sessions = list(map(sessions_of(query.engine, query.solver), problems_of(fitted, query, margin, thresholds)))
     clean = _Polisher(query)
-    solve = partial(solve_of(query.engine, query.solver), starts=starts, callback=watch)
 
-    def search(limits: Limits, more: Sequence[Constraint] = ()) -> Result:
+    def search(limits: Limits, further: Constraint | None = None) -> Result:
         results = []
-        for problem in problems:
-            asked = replace(problem, schema=problem.schema.with_constraints(*more)) if more else problem
-            results.append(unsearched() if watch.ended else clean(asked, solve(asked, watch.left(limits))))
-            watch.ended |= results[-1].interrupted
+        for session in sessions:
+            if further is not None:
+                session.require(further)
+            result = unsearched() if watch.ended else session.solve(watch.left(limits), starts=starts, callback=watch)
+            results.append(clean(session.problem, result))
+            watch.ended |= result.interrupted
         return merged(results, limits)
 
     result = in_turn(search, query) if query.limits.other_features else distinct(search, query.limits)
@@ -241,10 +241,12 @@ def _candidate(
     goal = to_class(fitted.form, label, margin=margin * (1 - MARGIN_ROUNDING))
     problem = _problem(fitted, query, goal, thresholds[label] - rounding(thresholds[label]))
     rows = []
-    for each in (answer, original):
+    for each in {each.row.tobytes(): each for each in (answer, original)}.values():
         held = [other for other in problem.solutions(rounded_rows(query.schema, each.row)) if other is not None]
         if held:
             best = min(held, key=lambda other: other.objective)
-            most = query.worst_polished(original.objective)
-            rows += [polished(problem, best, most, same_features=query.question.diversity == "values").row, best.row]
+            if each is not answer or not np.array_equal(best.row, answer.row):  # the answer is polished already
+                most = query.worst_polished(original.objective)
+                rows.append(polished(problem, best, most, same_features=query.question.diversity == "values").row)
+            rows.append(best.row)
     return Candidate(original, label, problem, tuple({row.tobytes(): row for row in rows}.values()))

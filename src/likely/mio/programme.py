@@ -280,7 +280,7 @@ class Programme:
 
     def cells(self) -> list[Partition]:
         """The cells in which two answers are the same one: on each, circuit, trees and rules are constant."""
-        return partitions(self.problem, self.moves.rules)
+        return partitions(self.problem)
 
     @contextmanager
     def tightened(self, inward: float) -> Iterator[None]:

@@ -38,7 +38,7 @@ def warm_start(problem: Problem, starts: Numbers | None, moment: float = math.in
         starts: Rows that may be answers.
         moment: When it must end, by `time.perf_counter`, with what it has.
     """
-    parts = partitions(problem, problem.schema.compile(problem.factual))
+    parts = partitions(problem)
     rows = candidates(problem, starts)
     rows = rows[_in_cells(rows, parts)]
     tried = [_values(part, float(factual)) for part, factual in zip(parts, problem.factual, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,15 +36,14 @@ class Partition:
     grid: float
 
 
-def partitions(problem: Problem, rules: Sequence[Rule]) -> list[Partition]:
+def partitions(problem: Problem) -> list[Partition]:
     """The partition of every feature of a problem.
 
     Args:
         problem: What is asked.
-        rules: Its schema's constraints, compiled for its factual.
     """
     schema = problem.schema
-    parts = zip(schema.features, schema.costs, problem.factual, _breakpoints(problem, rules), strict=True)
+    parts = zip(schema.features, schema.costs, problem.factual, _breakpoints(problem), strict=True)
     return [partition(feature, cost, float(factual), breakpoints) for feature, cost, factual, breakpoints in parts]
 
 
@@ -87,16 +86,15 @@ def rule_breakpoints(rules: Iterable[Rule], j: int) -> Numbers:
     return np.concatenate([ends[:, 0], np.nextafter(ends[:, 1], np.inf)])
 
 
-def _breakpoints(problem: Problem, rules: Sequence[Rule]) -> list[Numbers]:
+def _breakpoints(problem: Problem) -> list[Numbers]:
     """Per feature the doubles from which on a rule, the circuit or the trees differ; none for a feature without numbers."""
     return [
-        _feature_breakpoints(problem, rules, j) if feature.numeric else _NOTHING
-        for j, feature in enumerate(problem.schema.features)
+        _feature_breakpoints(problem, j) if feature.numeric else _NOTHING for j, feature in enumerate(problem.schema.features)
     ]
 
 
-def _feature_breakpoints(problem: Problem, rules: Sequence[Rule], j: int) -> Numbers:
-    parts = [rule_breakpoints(rules, j)]
+def _feature_breakpoints(problem: Problem, j: int) -> Numbers:
+    parts = [rule_breakpoints(problem.rules, j)]
     if problem.plausibility is not None:
         parts.append(problem.plausibility.circuit.cells[j].breaks)
     if isinstance(problem.form, TreeEnsemble):

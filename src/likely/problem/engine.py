@@ -1,4 +1,4 @@
-"""`Engine`: what stands behind the contract `solve(problem, limits, starts=..., callback=...) -> Result`."""
+"""`Engine`: what stands behind the contract `solve(problem, limits, starts=..., callback=...) -> Result`; its `Session`s."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from likely.problem.problem import Limits, Problem
 from likely.problem.result import Progress, Result
+from likely.schema import Constraint
 from likely.schema.values import Numbers
 
 #: Called now and then with how far a search is; it ends if the answer is False.
@@ -35,13 +36,45 @@ class Solve(Protocol):
         """
 
 
+class Session(Protocol):
+    """A problem that is solved again and again, with more constraints each time."""
+
+    @property
+    def problem(self) -> Problem:
+        """The problem, with all that was required since."""
+
+    def require(self, *constraints: Constraint) -> None:
+        """From now on, answers must keep these constraints, too."""
+
+    def solve(self, limits: Limits | None = None, *, starts: Numbers | None = None, callback: Callback | None = None) -> Result:
+        """The best rows of the problem as it is now; see `Solve`."""
+
+
+@dataclass(eq=False)
+class Anew:
+    """A session of an engine that begins anew with each solve."""
+
+    problem: Problem
+    #: The engine's.
+    solve_problem: Solve
+
+    def require(self, *constraints: Constraint) -> None:
+        """From now on, answers must keep these constraints, too."""
+        self.problem = self.problem.with_constraints(*constraints)
+
+    def solve(self, limits: Limits | None = None, *, starts: Numbers | None = None, callback: Callback | None = None) -> Result:
+        """The best rows of the problem as it is now."""
+        return self.solve_problem(self.problem, limits, starts=starts, callback=callback)
+
+
 @dataclass(frozen=True)
 class Engine:
     """One engine, and what it can do."""
 
     name: str
-    #: Its `solve`, given the solver that it shall drive (None: its default); imports what it needs when it is called.
-    load: Callable[[str | None], Solve]
+    #: What begins a session of it, given the solver that it shall drive (None: its default); imports what it needs when it
+    #: is called.
+    load: Callable[[str | None], Callable[[Problem], Session]]
     #: Whether several of its searches may run in threads of one process.
     threads: bool
     #: The solver that it drives if none is named; None if it drives none.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from likely.problem.goal import Alternative, Goal
 from likely.problem.plausibility import Plausibility
 from likely.problem.result import Solution
 from likely.problem.tolerances import ABSOLUTE_GAP
-from likely.schema import Schema
+from likely.schema import Constraint, Schema
+from likely.schema.rules import Rule
 from likely.schema.values import Numbers
 
 
@@ -43,6 +45,19 @@ class Problem:
                     "use schema.widened(factual)", feature=feature.name,
                 )  # fmt: skip
         check_parts(self.schema, self.form, self.goal, self.plausibility)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The schema's constraints for this factual, as the engines know them."""
+        return self.schema.compile(self.factual)
+
+    def with_constraints(self, *constraints: Constraint) -> Problem:
+        """This problem with further constraints.
+
+        Args:
+            *constraints: What else an answer must keep.
+        """
+        return replace(self, schema=self.schema.with_constraints(*constraints))
 
     # -- what it means ------------------------------------------------------------------------------------------------
 
@@ -89,7 +104,7 @@ class Problem:
             slack: By how much scores and log-likelihoods may miss what they must reach.
         """
         answers: list[Solution | None] = [None] * len(rows)
-        places = np.flatnonzero(self.schema.admits(self.factual, rows))
+        places = np.flatnonzero(self.schema.admits(self.factual, rows, self.rules))
         if not len(places):
             return answers
         rows = rows[places]

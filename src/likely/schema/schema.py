@@ -266,14 +266,15 @@ class Schema:
         """
         return all_satisfied(self.compile(factual), rows)
 
-    def admits(self, factual: Numbers, rows: Numbers) -> NDArray[np.bool_]:
+    def admits(self, factual: Numbers, rows: Numbers, rules: Sequence[Rule] | None = None) -> NDArray[np.bool_]:
         """Which rows a counterfactual may be: values of the features, or the factual's own, that keep every constraint.
 
         Args:
             factual: The row to start from, as doubles; NaN where a value is unknown.
             rows: Rows, as doubles; one with an unknown value is none.
+            rules: What `compile` makes of this factual, if it is known already.
         """
-        admitted = self.keeps(factual, rows)
+        admitted = self.keeps(factual, rows) if rules is None else all_satisfied(rules, rows)
         for j, feature in enumerate(self.features):
             admitted &= feature.fits(rows[:, j]) | (rows[:, j] == factual[j])
         return admitted

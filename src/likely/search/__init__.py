@@ -1,5 +1,5 @@
 """The exact engine: a problem's cheapest rows under the exact likelihood, certified."""
 
-from likely.search.solve import solve
+from likely.search.solve import SearchSession, solve
 
-__all__ = ["solve"]
+__all__ = ["SearchSession", "solve"]

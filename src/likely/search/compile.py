@@ -19,8 +19,7 @@ from likely.search.rounding import Sizes, refuse_noise, sizes_of, sizes_of_trees
 
 def compiled(problem: Problem) -> SearchProblem:
     """The problem in the core."""
-    rules = problem.schema.compile(problem.factual)
-    cells = partitions(problem, rules)
+    cells = partitions(problem)
     anchors = [_anchor(part, float(factual)) for part, factual in zip(cells, problem.factual, strict=True)]
     core = SearchProblem()
     for part, factual, anchor in zip(cells, problem.factual, anchors, strict=True):
@@ -33,8 +32,8 @@ def compiled(problem: Problem) -> SearchProblem:
         share = None if wanted is None else CoreShare(wanted.output, wanted.scale, *wanted.log_ends)
         core.add_alternative(np.ascontiguousarray(alternative.coefficients), np.ascontiguousarray(alternative.lower), share)
     _add_plausibility(core, problem)
-    for rule in rules:
-        _add_rule(core, rule)
+    for rule in problem.rules:
+        add_rule(core, rule)
     return core
 
 
@@ -47,7 +46,8 @@ def _anchor(part: Partition, factual: float) -> float:
     return float(part.low[0] / 2 + part.high[-1] / 2)
 
 
-def _add_rule(core: SearchProblem, rule: Rule) -> None:
+def add_rule(core: SearchProblem, rule: Rule) -> None:
+    """One more rule of a problem in the core, all of whose regions begin and end with cells."""
     if isinstance(rule, Clause):
         core.add_clause([(j, list(region.intervals)) for j, region in rule.literals])
     elif isinstance(rule, AtMost):

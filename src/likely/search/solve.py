@@ -1,19 +1,102 @@
-"""`solve`: a problem's cheapest rows, with a proof, by branch and bound in the compiled core."""
+"""`solve`: a problem's cheapest rows, with a proof, by branch and bound in the compiled core; `SearchSession`: repeatedly."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
 from likely._core import SearchProblem
 from likely.errors import EngineError, ProblemError
-from likely.problem import Bounds, Limits, Problem, Progress, Result, Solution, Statistics
+from likely.problem import Bounds, Callback, Limits, Problem, Progress, Result, Solution, Statistics
+from likely.problem.domain import rule_breakpoints
+from likely.schema import Constraint
+from likely.schema.rules import LinearRow, Rule
 from likely.schema.values import Numbers
-from likely.search.compile import compiled
+from likely.search.compile import add_rule, compiled
 
 #: Counts beyond it are no limit.
 _MOST = 2**62
+
+
+class SearchSession:
+    """A problem in the core, which is put together once and solved again and again, with more constraints each time.
+
+    Args:
+        problem: What is asked.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._core = compiled(problem)
+
+    def require(self, *constraints: Constraint) -> None:
+        """From now on, answers must keep these constraints, too.
+
+        Args:
+            *constraints: Rules that cut features only where they are cut already are added to what the core has; for others it
+                is put together anew.
+        """
+        self.problem = self.problem.with_constraints(*constraints)
+        rules = [rule for constraint in constraints for rule in constraint.compile(self.problem.schema, self.problem.factual)]
+        if self._fit(rules):
+            for rule in rules:
+                add_rule(self._core, rule)
+        else:
+            self._core = compiled(self.problem)
+
+    def _fit(self, rules: Sequence[Rule]) -> bool:
+        """Whether regions of rules begin and end where cells of the core do."""
+        features = {j for rule in rules if not isinstance(rule, LinearRow) for j, _ in rule.literals}
+        return all(self._core.cut_at(j, rule_breakpoints(rules, j)) for j in features)
+
+    def solve(
+        self,
+        limits: Limits | None = None,
+        *,
+        starts: Numbers | None = None,
+        callback: Callback | None = None,
+        follow: Numbers | None = None,
+    ) -> Result:
+        """The best rows of the problem as it is now.
+
+        Args:
+            limits: When to stop, and how many answers are wanted.
+            starts: Rows that may be answers.
+            callback: Ends the search by returning False.
+            follow: A row to be followed through the tree; see `solve`.
+        """
+        limits = limits or Limits()
+        rows = _rows(self.problem, starts)
+        answer = self._core.solve(
+            limits.seconds,
+            min(limits.nodes, _MOST),
+            limits.absolute_gap,
+            limits.relative_gap,
+            min(limits.solutions, _MOST),
+            limits.other_features,
+            limits.pool_gap,
+            rows,
+            None if callback is None else lambda *now: bool(callback(Progress(*now))),
+            None if follow is None else _followed(self._core, follow),
+        )
+        if answer["loss"] is not None:
+            raise _lost(*answer["loss"])
+        solutions = tuple(
+            Solution(np.array(row), objective, cost, likelihood, self.problem.goal.alternatives[alternative].class_index)
+            for row, objective, cost, likelihood, alternative in answer["solutions"]
+        )
+        statistics = Statistics(
+            answer["nodes"],
+            answer["tested"],
+            answer["filtered"],
+            answer["seconds"],
+            answer["seconds_score"],
+            answer["seconds_likelihood"],
+            tuple(Progress(*now) for now in answer["trace"]),
+        )
+        bounds = Bounds(answer["upper"], answer["lower"])
+        return Result(answer["status"], solutions, bounds, statistics, answer["interrupted"])
 
 
 def solve(
@@ -21,7 +104,7 @@ def solve(
     limits: Limits | None = None,
     *,
     starts: Numbers | None = None,
-    callback: Callable[[Progress], bool] | None = None,
+    callback: Callback | None = None,
     follow: Numbers | None = None,
 ) -> Result:
     """The best rows of a problem.
@@ -36,38 +119,7 @@ def solve(
         follow: for debugging the engine: one row, a known answer, that is followed through the tree. If some step loses
             it although it is better than all that was known then, `likely.errors.EngineError` names the step.
     """
-    limits = limits or Limits()
-    rows = _rows(problem, starts)
-    core = compiled(problem)
-    answer = core.solve(
-        limits.seconds,
-        min(limits.nodes, _MOST),
-        limits.absolute_gap,
-        limits.relative_gap,
-        min(limits.solutions, _MOST),
-        limits.other_features,
-        limits.pool_gap,
-        rows,
-        None if callback is None else lambda *now: bool(callback(Progress(*now))),
-        None if follow is None else _followed(core, follow),
-    )
-    if answer["loss"] is not None:
-        raise _lost(*answer["loss"])
-    solutions = tuple(
-        Solution(np.array(row), objective, cost, likelihood, problem.goal.alternatives[alternative].class_index)
-        for row, objective, cost, likelihood, alternative in answer["solutions"]
-    )
-    statistics = Statistics(
-        answer["nodes"],
-        answer["tested"],
-        answer["filtered"],
-        answer["seconds"],
-        answer["seconds_score"],
-        answer["seconds_likelihood"],
-        tuple(Progress(*now) for now in answer["trace"]),
-    )
-    bounds = Bounds(answer["upper"], answer["lower"])
-    return Result(answer["status"], solutions, bounds, statistics, answer["interrupted"])
+    return SearchSession(problem).solve(limits, starts=starts, callback=callback, follow=follow)
 
 
 def _rows(problem: Problem, starts: Numbers | None) -> Numbers:
