@@ -30,37 +30,37 @@ from spn.structure.StatisticalTypes import MetaType
 def timed(work: Callable[[], Any]) -> tuple[dict[str, float], Any]:
     """Seconds on the clock and of the processor, and what came of them."""
     clock, processor = time.perf_counter(), time.process_time()
-    found = work()
-    return {"seconds": time.perf_counter() - clock, "processor_seconds": time.process_time() - processor}, found
+    result = work()
+    return {"seconds": time.perf_counter() - clock, "processor_seconds": time.process_time() - processor}, result
 
 
 def built(nodes: list[dict[str, Any]]) -> Any:
     """SPFlow's circuit of sums, products and histograms, children before parents."""
-    found: list[Any] = []
+    circuit_nodes: list[Any] = []
     for item in nodes:
         if item["kind"] == "histogram":
             points = item["breaks"][:-1]
-            found.append(Histogram(item["breaks"], item["densities"], points, scope=item["variable"]))
+            circuit_nodes.append(Histogram(item["breaks"], item["densities"], points, scope=item["variable"]))
             continue
-        children = [found[child] for child in item["children"]]
-        found.append(Sum(item["weights"], children) if item["kind"] == "sum" else Product(children))
-    return rebuild_scopes_bottom_up(assign_ids(found[-1]))
+        children = [circuit_nodes[child] for child in item["children"]]
+        circuit_nodes.append(Sum(item["weights"], children) if item["kind"] == "sum" else Product(children))
+    return rebuild_scopes_bottom_up(assign_ids(circuit_nodes[-1]))
 
 
 def dumped(root: Any) -> list[dict[str, Any]]:
     """The inverse of `built`."""
     nodes = get_topological_order(root)
     place = {node: i for i, node in enumerate(nodes)}
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     for node in nodes:
         if isinstance(node, Histogram):
             breaks, densities = (np.asarray(values).tolist() for values in (node.breaks, node.densities))
-            found.append({"kind": "histogram", "variable": node.scope[0], "breaks": breaks, "densities": densities})
+            items.append({"kind": "histogram", "variable": node.scope[0], "breaks": breaks, "densities": densities})
             continue
         children = [place[child] for child in node.children]
         weights = {"weights": np.asarray(node.weights).tolist()} if isinstance(node, Sum) else {}
-        found.append({"kind": type(node).__name__.lower(), "children": children, **weights})
-    return found
+        items.append({"kind": type(node).__name__.lower(), "children": children, **weights})
+    return items
 
 
 def score(folder: Path) -> dict[str, Any]:

@@ -47,18 +47,18 @@ def test_changes_that_do_nothing_are_taken_back() -> None:
 
 def test_numbers_become_round_within_the_tolerance() -> None:
     asked = problem([1.0, 3.22, 0.0])
-    found = solution(asked, [5.000123456789, 3.22, 0.0])
-    assert polished(asked, found, found.objective).row.tolist() == found.row.tolist()
-    assert polished(asked, found, found.objective + 1e-3).row.tolist() == [5.001, 3.22, 0.0]
-    assert polished(asked, found, found.objective + 2).row.tolist() == [6.0, 3.22, 0.0]
+    best = solution(asked, [5.000123456789, 3.22, 0.0])
+    assert polished(asked, best, best.objective).row.tolist() == best.row.tolist()
+    assert polished(asked, best, best.objective + 1e-3).row.tolist() == [5.001, 3.22, 0.0]
+    assert polished(asked, best, best.objective + 2).row.tolist() == [6.0, 3.22, 0.0]
 
 
 def test_a_tiny_second_change_goes_when_the_first_is_rounded() -> None:
     asked = problem([1.0, 3.22, 0.0])
     schema = likely.Schema((*SCHEMA.features[:2], likely.Continuous("c", 0, 10)))
     asked = Problem(schema, asked.factual, FORM, asked.goal)
-    found = solution(asked, [5.00019, 3.22, 0.0000100001])
-    assert polished(asked, found, found.objective + 1e-3).row.tolist() == [5.001, 3.22, 0.0]
+    best = solution(asked, [5.00019, 3.22, 0.0000100001])
+    assert polished(asked, best, best.objective + 1e-3).row.tolist() == [5.001, 3.22, 0.0]
 
 
 def test_no_number_goes_beyond_the_factual() -> None:
@@ -67,8 +67,8 @@ def test_no_number_goes_beyond_the_factual() -> None:
         Link("logistic"), ("no", "yes"), (Column(0, 1.0), Column(1, 0.0), Column(2, 0.0)), [[0.0, 1.0, 1.0]], [1.0]
     )
     asked = Problem(SCHEMA, np.array([2.3, 1.0, 1.0]), form, to_class(form, "yes"))
-    found = solution(asked, [2.31, 1.0, 1.0])
-    assert without_needless_changes(asked, found).row[0] == 2.3
+    best = solution(asked, [2.31, 1.0, 1.0])
+    assert without_needless_changes(asked, best).row[0] == 2.3
     kept = Problem(SCHEMA.with_constraints(likely.Range("a", 2.305)), asked.factual, form, asked.goal)
     assert polished(kept, solution(kept, [2.3051234, 1.0, 1.0]), 99.0).row[0] > 2.3
 

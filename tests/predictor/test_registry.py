@@ -148,8 +148,8 @@ assert reader_of(Ridge()) is not mine
 def test_no_framework_is_imported_before_its_models_are():
     code = """
 import sys, likely.predictor
-found = {"sklearn", "torch", "onnx", "xgboost", "lightgbm"} & set(sys.modules)
-assert not found, found
+loaded = {"sklearn", "torch", "onnx", "xgboost", "lightgbm"} & set(sys.modules)
+assert not loaded, loaded
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
