@@ -21,7 +21,7 @@ ARROWS = {
     "schema": {"errors", "_files", "_display"},
     "when": {"schema"},
     "predictor": {"errors", "schema", "_core", "_jobs"},
-    "circuit": {"errors", "schema", "_display", "_jobs", "_core"},
+    "circuit": {"errors", "_files", "schema", "_display", "_jobs", "_core"},
     "datasets": {"errors", "schema"},
     "show": {"errors", "_files", "schema", "_display", "circuit", "explain"},
     "problem": {"errors", "schema", "predictor", "circuit"},

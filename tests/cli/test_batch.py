@@ -93,6 +93,28 @@ def test_tables_pages_and_rows_that_cannot_be_explained(
     assert "Row 3" in Path(out["a.html"]).read_text()
 
 
+def test_a_table_that_is_interrupted_leaves_the_one_of_before(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("before")
+    words = ["batch", *asked, "--rows", ":2", "-o", str(tmp_path / "a.jsonl"), "--csv", str(table)]
+    replaced = Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        if Path(target).suffix == ".csv":
+            raise KeyboardInterrupt
+        return replaced(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", interrupted)
+        assert main(words) == Code.INTERRUPTED
+    assert table.read_text() == "before"
+    assert {file.name for file in tmp_path.iterdir()} == {"a.csv", "a.jsonl"}
+    assert main(words) == Code.ANSWER
+    assert list(pd.read_csv(table)["row"]) == [0, 1]
+
+
 def test_audit_counts(answers: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     explanations = [entry.explanation for entry in read_entries(str(answers)) if entry.explanation is not None]
     assert main(["audit", str(answers), "--by", "housing", "--json"]) == 0

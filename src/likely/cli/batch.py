@@ -17,6 +17,7 @@ import pandas as pd
 from likely._display.progress import progress_bar
 from likely.cli import question
 from likely.cli.codes import Code
+from likely.cli.files import write_file
 from likely.cli.folder import add_model, open_explainer, rows_of, source_of
 from likely.cli.store import Entry, append, finished_rows, read_entries
 from likely.errors import LikelyError, LikelyWarning, ProblemError
@@ -70,7 +71,7 @@ def _show(options: argparse.Namespace, entries: Sequence[Entry], more: dict[str,
     """Write the table and the page, if they are asked for, and print what the answers say together."""
     explained = {entry.row: entry.explanation for entry in entries if entry.explanation is not None}
     if options.csv:
-        as_table(entries).to_csv(options.csv, index=False)
+        write_file(options.csv, as_table(entries).to_csv(index=False))
     if options.report:
         report(explained.values(), options.report, names=list(explained))
     counted = audit(explained.values())

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from likely._core import Circuit as CoreCircuit
+from likely._files import read_text, write_text
 from likely._jobs import thread_count
 from likely.circuit.model.cells import Algebra, Cells, cells_of, compiled
 from likely.circuit.model.check import Report, report, scopes
@@ -224,12 +225,12 @@ class Circuit:
         return cls.from_dict(data)
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file.
+        """Write a JSON file, all of it or nothing.
 
         Args:
-            path: Of the file; one that is there is overwritten.
+            path: Of the file; one that is there is replaced once all is written.
         """
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        write_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Circuit:
@@ -241,7 +242,7 @@ class Circuit:
         Raises:
             CircuitError: If it holds no circuit.
         """
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        return cls.from_json(read_text(path))
 
     # -- computing ------------------------------------------------------------------------------------------------
 
