@@ -106,3 +106,22 @@ def test_several_classes_and_no_target_of_the_circuit() -> None:
     logs = circuit.log_likelihood(X)
     least = dict(explanation.thresholds)["high"]
     assert nearest.cost == pytest.approx(min(costs[i] for i in range(len(X)) if said[i] == "high" and logs[i] >= least))
+
+
+def test_what_the_model_does_not_read_stays_as_in_the_answers() -> None:
+    """The tree reads the income alone: every known value but that stays as the row has it, in answers and in the nearest row."""
+    X = loans(200)[["age", "months", "income"]]
+    y = np.where(X["income"] > 2500, "yes", "no")
+    model = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    explainer = fitted(model, X, y)
+    said, row = model.predict(X), X[model.predict(X) == "no"].iloc[0]
+    for variant in (None, likely.Quantile(0.3)):
+        explanation = explainer.explain(row, plausibility=variant)
+        assert set(explanation.query.kept) == {"age", "months"}
+        moved = X.assign(age=row["age"], months=row["months"])
+        logs = explainer.circuit_.log_likelihood(moved, said)
+        least = dict(explanation.thresholds).get("yes", -math.inf)
+        costs = [explainer.schema_.cost(row, moved.iloc[i]) for i in np.flatnonzero((said == "yes") & (logs >= least))]
+        nearest = nearest_row(explanation, Pool.of(explainer, X))
+        assert nearest.cost == pytest.approx(min(costs))
+        assert nearest.cost >= explanation.best.cost - 1e-9

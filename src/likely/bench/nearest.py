@@ -1,13 +1,16 @@
 """The nearest row of a table that is an answer already: what can be said without any search.
 
-It keeps the same rules, reaches the same class and is as likely as was asked for, and its cost is the same function; so an
-answer can be compared with it number by number, and one that is proved to be the best can never be costlier.
+It answers the same question: it keeps the same rules, reaches the same class, is as likely as was asked for, and its cost is the
+same function. Where answers keep what the model does not read, it is taken with these values as the row that is explained has
+them: no row of a table would have just those. So an answer can be compared with it number by number, and one that is proved to be
+the best can never be costlier.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -33,6 +36,19 @@ class Pool:
     #: Where each row is in the table, from 0.
     places: NDArray[np.intp]
 
+    def keeping(self, factual: Numbers, columns: Sequence[int]) -> Pool:
+        """The same rows, with what another row has in some columns; the model must not read these.
+
+        Args:
+            factual: The other row, as doubles.
+            columns: Places of features.
+        """
+        if not columns:
+            return self
+        rows = self.rows.copy()
+        rows[:, columns] = factual[list(columns)]
+        return replace(self, rows=rows, log_likelihoods=_log_likelihoods(self.form, self.circuit, rows))
+
     @classmethod
     def of(cls, explainer: Explainer, X: pd.DataFrame) -> Pool:
         """The rows of a table, seen by a fitted explainer.
@@ -44,13 +60,17 @@ class Pool:
         rows = explainer.schema_.encode(X)
         places = np.flatnonzero(~np.isnan(rows).any(axis=1))
         rows, form, circuit = rows[places], explainer.form_, explainer.circuit_
-        decided = form.predict(rows) if circuit.target is not None else None
-        return cls(form, circuit, rows, form.score(rows), circuit.log_likelihood(rows, decided), places)
+        return cls(form, circuit, rows, form.score(rows), _log_likelihoods(form, circuit, rows), places)
+
+
+def _log_likelihoods(form: Form, circuit: Circuit, rows: Numbers) -> Numbers:
+    """Of each row together with the class that the model gives it."""
+    return circuit.log_likelihood(rows, form.predict(rows) if circuit.target is not None else None)
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """A row of the table that answers a question."""
+    """A row of the table that answers a question, but for what the answers to it keep because the model does not read it."""
 
     #: Where it is in the table, from 0.
     place: int
@@ -68,6 +88,7 @@ def nearest_row(explanation: Explanation, pool: Pool) -> Nearest | None:
         pool: The rows of the table, seen by the explainer that was asked.
     """
     query, form = explanation.query, pool.form
+    pool = pool.keeping(query.factual, [query.schema.index(name) for name in query.kept])
     admitted = query.schema.admits(query.factual, pool.rows)
     costs = query.schema.prices(query.factual, pool.rows)
     best: Nearest | None = None
