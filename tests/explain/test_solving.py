@@ -90,6 +90,16 @@ def test_answers_that_the_model_accepts_are_kept() -> None:
     assert answer.bounds.lower <= answer.query.schema.cost({"x": 1, "z": 0}, {"x": 6, "z": 0}) < answer.best.cost
 
 
+def test_where_the_model_rejects_all_that_keep_what_it_does_not_read_others_are_tried() -> None:
+    table = pd.DataFrame({"x": [*range(11), *range(11)], "z": [0] * 11 + [1] * 11})
+    answer = stubborn(5, table).explain({"x": 1, "z": 0}, k=8, plausibility=None, diversity="values")
+    assert answer.status == "feasible"
+    assert [counterfactual.row.to_dict() for counterfactual in answer.counterfactuals] == [{"x": x, "z": 1} for x in (6, 7, 8)]
+    assert (answer.query.question.unread, answer.query.kept) == ("keep", ())
+    assert "Changes z although the model does not read it: no answer was found that leaves it as it is." in str(answer)
+    assert likely.Explanation.from_json(answer.to_json()) == answer
+
+
 def test_an_error_of_the_model_is_told() -> None:
     explainer = stubborn(5.0)
     explainer.model.border = math.nan

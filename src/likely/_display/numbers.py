@@ -6,6 +6,8 @@ import math
 
 #: So many digits tell values of a measurement apart.
 DIGITS = 6
+#: So many digits tell costs apart, which are sums of guesses.
+_COST_DIGITS = 4
 #: From here on thousands are set apart: a year is 2026, an amount 10,000.
 _GROUPED = 10_000
 #: Outside of these, powers of ten are shorter.
@@ -30,6 +32,15 @@ def number_text(number: float, step: float | None = None, digits: int = DIGITS) 
     text = f"{number:{comma}.{min(max(decimals, 0), 2 * _DECIMALS)}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text
+
+
+def cost_text(number: float) -> str:
+    """A cost, or another number that was computed of answers, as people read it: the same text wherever it stands.
+
+    Args:
+        number: A finite number.
+    """
+    return number_text(number, digits=_COST_DIGITS)
 
 
 def decimals_of(step: float) -> int:

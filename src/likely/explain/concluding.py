@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,7 +68,8 @@ def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: C
 
     Where it rejects an answer that its form accepts (they may round otherwise, at the boundary), rows next to it are tried. If
     none of them is as good, the margin of score is raised and the search repeated, a few times; if that does not help
-    either, what holds nevertheless is returned.
+    either, what holds nevertheless is returned. If nothing holds of the rows that keep what the model does not read, the others
+    are searched.
 
     Args:
         fitted: What the explainer knows.
@@ -76,22 +77,18 @@ def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: C
         labels: What the model says of the rows of the draft.
         callback: Ends a further search by returning False.
     """
-    attempts = [_attempt(fitted, draft, labels)]
-    spent = draft.seconds
-    while not attempts[-1].whole and len(attempts) <= RAISES and not draft.ended and spent < draft.query.limits.seconds:
-        draft = drafted(fitted, draft.query, draft.margin * RAISE, callback, spent=spent)
-        spent += draft.seconds
-        attempts.append(_attempt(fitted, draft, labels_of(fitted, [draft])[0]))
-    best = attempts[-1]
-    if not best.whole or (len(attempts) > 1 and not best.count):
-        # that no row has a greater margin says nothing of those that the model accepts at the one that was asked for
-        best = max([*attempts[::-1], _repaired_attempt(fitted, attempts[0])], key=lambda attempt: attempt.count)
+    attempts = _attempts(fitted, _attempt(fitted, draft, labels), callback)
+    best, every = _best(fitted, attempts), attempts
+    if draft.query.kept and not best.count and not attempts[0].whole and not _over(attempts):
+        free = _free_draft(fitted, draft.query, callback, _seconds(attempts))
+        attempts = _attempts(fitted, _attempt(fitted, free, labels_of(fitted, [free])[0]), callback, _seconds(attempts))
+        best, every = _best(fitted, attempts), [*every, *attempts]
     draft = best.draft
-    status, bounds, answers = _claim(fitted, best, disputed=len(attempts) > 1)
-    statistics = total([attempt.draft.statistics for attempt in attempts])
+    status, bounds, answers = _claim(fitted, best, disputed=len(every) > 1)
+    statistics = total([attempt.draft.statistics for attempt in every])
     return Explanation(
         draft.query, status, bounds, tuple(answers), _finite(draft.thresholds), draft.margin, fitted.evidence,
-        any(attempt.draft.ended for attempt in attempts), statistics.nodes, spent, statistics,
+        any(attempt.draft.ended for attempt in every), statistics.nodes, _seconds(every), statistics,
     )  # fmt: skip
 
 
@@ -105,6 +102,45 @@ def refused(fitted: Fitted, query: Query, reason: str) -> Explanation:
     """
     bounds, margin = Bounds(math.inf, -math.inf), query.question.margin
     return Explanation(query, "refused", bounds, (), (), margin, fitted.evidence, reason=reason)
+
+
+# -- searching on ------------------------------------------------------------------------------------------------------
+
+
+def _attempts(fitted: Fitted, first: _Attempt, callback: Callback | None, spent: float = 0.0) -> list[_Attempt]:
+    """An attempt, and those at greater margins of score until the model confirms every row of one."""
+    attempts = [first]
+    while not attempts[-1].whole and len(attempts) <= RAISES and not _over(attempts, spent):
+        last, seconds = attempts[-1].draft, spent + _seconds(attempts)
+        draft = drafted(fitted, last.query, last.margin * RAISE, callback, spent=seconds)
+        attempts.append(_attempt(fitted, draft, labels_of(fitted, [draft])[0]))
+    return attempts
+
+
+def _seconds(attempts: Sequence[_Attempt]) -> float:
+    return sum(attempt.draft.seconds for attempt in attempts)
+
+
+def _over(attempts: Sequence[_Attempt], spent: float = 0.0) -> bool:
+    """Whether nothing more shall be searched."""
+    last = attempts[-1].draft
+    return last.ended or spent + _seconds(attempts) >= last.query.limits.seconds
+
+
+def _best(fitted: Fitted, attempts: Sequence[_Attempt]) -> _Attempt:
+    """The attempt to claim something of."""
+    best = attempts[-1]
+    if not best.whole or (len(attempts) > 1 and not best.count):
+        # that no row has a greater margin says nothing of those that the model accepts at the one that was asked for
+        best = max([*attempts[::-1], _repaired_attempt(fitted, attempts[0])], key=lambda attempt: attempt.count)
+    return best
+
+
+def _free_draft(fitted: Fitted, query: Query, callback: Callback | None, spent: float) -> Draft:
+    """The result of a search in which what the model does not read may change, whatever the question says."""
+    free = query.freeing_unread()
+    draft = drafted(fitted, free.asking(unread="free"), free.question.margin, callback, spent=spent)
+    return replace(draft, query=free)
 
 
 # -- asking the model --------------------------------------------------------------------------------------------------

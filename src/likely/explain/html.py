@@ -35,7 +35,7 @@ def front_as_html(front: Front) -> str:
     """A line per point of a trade-off: what it costs, what it changes, how likely it is, and how strong the claim is."""
     if not front.points:
         return el("div", el("p", text.front_ending(front))) if front.beyond is None else as_html(front.beyond)
-    changes = [", ".join(map(str, point.best.changes)) for point in front.points]
+    changes = [text.changed_features(point.best) for point in front.points]
     rows = [[*cells, names] for cells, names in zip(text.front_cells(front), changes, strict=True)]
     made = plain_table([*text.FRONT_HEADS, "changes"], [table_row(row, style=_CELL) for row in rows], style=_CELL)
     return el("div", made, el("p", text.front_ending(front)))

@@ -127,6 +127,11 @@ class Query:
         kept = tuple(name for name in self.unread if name in known - named - locked)
         return replace(self, schema=self.schema.with_constraints(*map(Immutable, kept)), kept=kept) if kept else self
 
+    def freeing_unread(self) -> Query:
+        """The same query, in which nothing is kept because the model does not read it: `keeping_unread` undone."""
+        constraints = self.schema.constraints[: len(self.schema.constraints) - len(self.kept)]
+        return replace(self, schema=replace(self.schema, constraints=constraints), kept=()) if self.kept else self
+
     @property
     def rules(self) -> tuple[Constraint, ...]:
         """What an answer must keep to beside the rules of the explainer's schema, in the order of the query's schema."""

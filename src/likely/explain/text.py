@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from likely._display.numbers import cost_text
 from likely._display.tables import aligned, ruled, shortened
 from likely.explain.plausibility import Quantile
 from likely.schema import Feature
@@ -156,7 +157,7 @@ def _distance(explanation: Explanation) -> str:
     upper, gap = explanation.bounds.upper, explanation.bounds.gap
     which = "this one is" if len(explanation.counterfactuals) == 1 else "the last of these is"
     if explanation.query.total_weight or upper <= 0:
-        return f"{which} at most {gap:.3g} from the best possible"
+        return f"{which} at most {cost_text(gap)} from the best possible"
     return f"{which} at most {100 * gap / upper:.2g} % from the best possible"
 
 
@@ -169,26 +170,24 @@ def unread_changes(explanation: Explanation) -> Lines:
     """A line about features that the model does not read.
 
     Exactly: where they are kept, all claims are about rows that leave them as they are. Where an answer changes one although the
-    question is to keep them, no row that keeps them meets all other demands, or none was known in time.
+    question is to keep them, no row that keeps them meets all other demands, none was known in time, or the model's own `predict`
+    rejects those that were found.
     """
     query = explanation.query
     if query.question.unread != "keep" or not explanation:
         return ()
     places = [query.schema.index(name) for name in query.unread]
     moved = [query.changed(answer.numbers) for answer in explanation.counterfactuals]
-    changed = [str(query.schema.names[j]) for j in places if any(here[j] for here in moved)]
+    changed = [query.schema.features[j].title for j in places if any(here[j] for here in moved)]
     if changed:
-        why = "with the rules, no row would be likely enough otherwise"
-        return (f"Changes {joined(changed)} although the model does not read {_them(changed)}: {why}.",)
+        them, leaves = ("it", "leaves it as it is") if len(changed) == 1 else ("them", "leaves them as they are")
+        names = joined(_some(changed))
+        return (f"Changes {names} although the model does not read {them}: no answer was found that {leaves}.",)
     if query.kept:
-        names = joined(_some([str(name) for name in query.kept]))
+        names = joined(_some([query.schema[name].title for name in query.kept]))
         verb, them = ("is kept as it is", "it") if len(query.kept) == 1 else ("are kept as they are", "them")
         return (f"{names} {verb}: the model does not read {them}.",)
     return ()
-
-
-def _them(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "them"
 
 
 def _some(names: Sequence[str]) -> list[str]:
@@ -279,7 +278,7 @@ def _verb(explanation: Explanation) -> tuple[str, str]:
 def _bound(explanation: Explanation) -> str:
     """The proved bound, with the digits that costs have; no cost is negative."""
     lower = explanation.bounds.lower
-    return f"{lower if explanation.query.total_weight else max(lower, 0.0):.4g}"
+    return cost_text(lower if explanation.query.total_weight else max(lower, 0.0))
 
 
 def _says_nothing(explanation: Explanation) -> bool:
@@ -294,7 +293,7 @@ def measures(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
     """The numbers below a table of answers: what, the factual's, each answer's."""
     answers = explanation.counterfactuals
     rows = [
-        ("cost", "", [f"{answer.cost:.4g}" for answer in answers]),
+        ("cost", "", [cost_text(answer.cost) for answer in answers]),
         ("features changed", "", [str(answer.number_of_changes) for answer in answers]),
     ]
     if any(answer.percentile is not None for answer in answers):
@@ -333,6 +332,11 @@ def cells(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
     return rows
 
 
+def changed_features(answer: Counterfactual) -> str:
+    """What an answer changes, feature by feature."""
+    return ", ".join(feature.title for feature in answer.query.schema.features if feature.name in answer.changes)
+
+
 def heads(explanation: Explanation) -> list[str]:
     """The names of the columns of a table of answers."""
     count = len(explanation.counterfactuals)
@@ -361,8 +365,8 @@ def front_cells(front: Front) -> list[list[str]]:
     rows = []
     for point in front.points:
         best = point.best
-        log = "" if best.log_likelihood is None else f"{best.log_likelihood:.4g}"
-        rows.append([f"{best.cost:.4g}", str(best.number_of_changes), _percent(best), log, point.status])
+        log = "" if best.log_likelihood is None else cost_text(best.log_likelihood)
+        rows.append([cost_text(best.cost), str(best.number_of_changes), _percent(best), log, point.status])
     return rows
 
 
