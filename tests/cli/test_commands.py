@@ -28,6 +28,27 @@ def refused_row() -> int:
     return int(examples.rejected().index[0])
 
 
+# -- the question --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_asked_beside_the_rules(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["explain", *asked, "--row", str(refused_row()), "--json"]
+
+    def question(*more: str) -> Any:
+        assert main([*words, *more]) == 0
+        return said_json(capsys)["query"]["question"]
+
+    usual = question()
+    assert (usual["unread"], usual["may_become_missing"], usual["rounding"]) == ("keep", [], 1e-4)
+    other = question("--unread", "free", "--may-become-missing", "income", "--may-become-missing", "debt", "--rounding", "0")
+    assert (other["unread"], other["may_become_missing"], other["rounding"]) == ("free", ["income", "debt"], 0.0)
+    assert question("--may-become-missing", "all")["may_become_missing"] is True
+    assert main([*words, "--may-become-missing", "shoe"]) == Code.USAGE
+    assert "--may-become-missing must be a feature; got 'shoe'" in capsys.readouterr().err
+    assert main([*words, "--rounding", "-1"]) == Code.USAGE
+    assert "What round numbers may cost (rounding) must be a number of at least 0; got -1.0" in capsys.readouterr().err
+
+
 # -- fit ---------------------------------------------------------------------------------------------------------------
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, get_args
 
 from likely.errors import ProblemError
 from likely.explain import AtLeastFactual, Explainer, Quantile, Question
 from likely.explain.plausibility import Variant
+from likely.explain.question import ROUNDING, Unread
 from likely.problem import Limits
 from likely.schema import MaxChanges
+from likely.schema.values import Name
 
+#: Stands for every feature.
+_EVERY = "all"
 _QUANTILES = {"median": 0.5, "quartile": 0.25}
 
 
@@ -29,6 +33,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     asked.add_argument("--of", choices=["class", "all"], default="class", help="compare with the rows of the class, or with all")
     asked.add_argument("--weight", metavar="W", type=float, default=0.0, help="minimise cost - W * log-likelihood")
+    asked.add_argument(
+        "--unread", choices=get_args(Unread), default="keep",
+        help="what the model does not read stays, unless there is no answer then (keep, the default), or may change (free)",
+    )  # fmt: skip
+    asked.add_argument(
+        "--may-become-missing", metavar="FEATURE", action="append", default=[],
+        help=f"an answer may leave it missing although the row has a value; {_EVERY} is every feature; repeatable",
+    )  # fmt: skip
+    asked.add_argument(
+        "--rounding", metavar="SHARE", type=float, default=ROUNDING,
+        help=f"how much more, relative to 1 + its cost, an answer may cost to have round numbers ({ROUNDING:g}); 0 to leave them",
+    )  # fmt: skip
     asked.add_argument("--seconds", metavar="S", type=float, default=60.0, help="per row, at most (60)")
 
 
@@ -42,8 +58,18 @@ def question_of(options: argparse.Namespace, explainer: Explainer) -> Question:
         weight=options.weight,
         constraints=[] if options.max_changes is None else [MaxChanges(options.max_changes)],
         locked=[chosen(name, names, "--lock", "a feature") for name in options.lock],
+        unread=options.unread,
+        may_become_missing=_may_become_missing(options.may_become_missing, names),
         limits=Limits(seconds=options.seconds),
+        rounding=options.rounding,
     )
+
+
+def _may_become_missing(texts: Sequence[str], names: Sequence[Name]) -> bool | list[Name]:
+    """What `--may-become-missing` says; a feature may have the name of the word for every feature."""
+    if _EVERY in texts and _EVERY not in names:
+        return True
+    return [chosen(text, names, "--may-become-missing", "a feature") for text in texts]
 
 
 def plausibility_of(text: str, of: Literal["class", "all"]) -> Variant | None:
