@@ -13,6 +13,7 @@ import pytest
 
 import likely
 from likely._display.markup import Html, el, join
+from likely._display.numbers import cost_text
 from likely.errors import ExplainerError
 from likely.explain import audit
 from likely.explain.auditing import group_names
@@ -90,7 +91,7 @@ def test_plot_changes_names_every_change(pyplot: Any, answer: likely.Explanation
 def test_plot_front_says_every_cost(pyplot: Any) -> None:
     front = examples.explainer_of().front(examples.rejected().iloc[0], quantiles=[0.25, 0.5, 0.75])
     said = texts_of(plot_front(front))
-    assert all(f"{cost:.3g}" in said for cost in front.to_frame()["cost"])
+    assert all(cost_text(cost) in said for cost in front.to_frame()["cost"])
     assert "cost" in said
 
 
@@ -208,8 +209,13 @@ def test_audit_in_words(several: list[likely.Explanation]) -> None:
 
 
 def test_names_of_groups() -> None:
-    assert group_names(["a", None, True, 2]) == ["a", "missing", "True", "2"]
-    names = group_names(list(range(40)))
+    assert group_names(["a", None, True, 2]) == (["a", "missing", "True", "2"], ["2", "True", "a", "missing"])
+    names, order = group_names(list(range(40)))
     assert len(set(names)) == 4
-    assert names[0] == "0 to 9"
-    assert group_names([*map(float, range(40)), np.nan])[-1] == "missing"
+    assert names[0] == order[0] == "0 to 9"
+    assert group_names([*map(float, range(40)), np.nan])[0][-1] == "missing"
+
+
+def test_groups_of_numbers_stand_in_the_order_of_numbers() -> None:
+    assert group_names([20_000, 500, 3_000])[1] == ["500", "3000", "20,000"]
+    assert group_names([1000.0 * i for i in range(40)])[1][:2] == ["0 to 9000", "10,000 to 19,000"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import likely
-from likely.explain import Explanation
+from likely._display.numbers import cost_text
+from likely.explain import Explanation, audit
 from likely.explain.text import cells
 from likely.show import changes_of, density_map, plot_changes, plot_front, report
 
@@ -91,3 +93,43 @@ def test_counts_are_whole_numbers(pyplot: Any) -> None:
     ax = plot_front(front).axes[0]
     assert all(tick.get_text().isdigit() for tick in ax.get_xticklabels())
     assert len(ax.get_xticks()) >= len(front.points)
+
+
+def test_rules_and_audits_speak_of_features_as_people_do(tmp_path: Path) -> None:
+    schema = explainer().schema_
+    rule = next(rule for rule in schema.constraints if rule.features == ("column_4",))
+    assert rule.sentence(schema).startswith(f"'{LONG}' must be at least ")
+    assert rule.sentence(schema).endswith(" EUR")
+    assert "column_4" in str(rule)
+    counted = audit([answer()])
+    assert LONG in str(counted)
+    assert {use.title for use in counted.features if use.feature == "column_4"} == {LONG}
+    assert "column_4" in {use["feature"] for use in counted.to_dict()["features"]}
+    report([answer()], tmp_path / "many.html")
+    assert LONG in (tmp_path / "many.html").read_text(encoding="utf-8").partition("Every row")[0]
+    report(answer(), tmp_path / "one.html")
+    assert rule.sentence(schema) in html.unescape((tmp_path / "one.html").read_text(encoding="utf-8"))
+
+
+def test_why_not_speaks_of_features_as_people_do() -> None:
+    lowest = table().min()
+    reason = explainer().why_not(lowest, target="granted", plausibility=None, locked=["column_4"], limits=20)
+    assert f"'{LONG}' may not change" in str(reason)
+    assert "column_4" not in str(reason)
+
+
+def test_a_cost_is_the_same_text_everywhere(tmp_path: Path) -> None:
+    X = pd.DataFrame({"x": np.linspace(0, 10, 60)})
+    y = np.where(X["x"] > 5, "yes", "no")
+    made = likely.Explainer(LogisticRegression().fit(X, y), likely.Schema.infer(X, weights={"x": 1e5}), progress=False).fit(X, y)
+    dearest = made.explain({"x": 1.0}, plausibility=None)
+    text = cost_text(dearest.best.cost)
+    assert "," in text
+    report(dearest, tmp_path / "one.html")
+    report([dearest], tmp_path / "many.html")
+    places = [
+        str(dearest),
+        (tmp_path / "one.html").read_text(encoding="utf-8"),
+        (tmp_path / "many.html").read_text(encoding="utf-8"),
+    ]
+    assert all(text in place for place in [*places, str(audit([dearest]))])

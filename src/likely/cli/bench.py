@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likely._display.numbers import cost_text
 from likely._display.progress import progress_bar
 from likely._display.tables import aligned, ruled
 from likely.bench import Measurement, Pool, Trial, measure
@@ -167,7 +168,8 @@ def _trials(
 
 LEGEND = """\
 certified: proved that there is no better answer, or none at all. cost, changes, likelier than: means of the answers.
-nearest row: what the cheapest training row that answers the same question costs, times ours (for how many rows there is one)."""
+nearest row: what the cheapest training row that answers the same question costs, times ours (for how many rows there is one).
+The same question: the same rules, class and likelihood; what the model does not read stays as in the row, as in our answers."""
 
 
 def as_text(measurements: Sequence[Measurement]) -> str:
@@ -184,7 +186,8 @@ def as_text(measurements: Sequence[Measurement]) -> str:
 def _cells(measured: Measurement, several: bool) -> list[str]:
     shares = [_percent(count, measured.rows) for count in (measured.answered, measured.certified)]
     times = [_time(seconds) for seconds in (measured.median_seconds, measured.slowest_seconds)]
-    means = [_number(measured.cost, ".3g"), _number(measured.changes, ".1f")]
+    means = ["" if measured.cost is None else cost_text(measured.cost)]
+    means += ["" if measured.changes is None else f"{measured.changes:.1f}"]
     likelier = "" if measured.percentile is None else f"{measured.percentile:.0f}%"
     nearest = "" if measured.nearest_over_ours is None else f"{measured.nearest_over_ours:.1f}x ({measured.nearest:,})"
     ratio = "" if measured.times_as_long is None else f"{measured.times_as_long:.3g}x"
@@ -198,7 +201,3 @@ def _percent(part: int, whole: int) -> str:
 
 def _time(seconds: float) -> str:
     return f"{1e3 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)

@@ -14,6 +14,7 @@ from likely.errors import ExplainerError, LikelyError
 from likely.explain import Explainer, Explanation, Question
 from likely.explain.text import table
 from likely.problem import Conflict
+from likely.schema import Constraint
 from likely.show import report
 
 
@@ -100,9 +101,17 @@ def _plain(reason: Conflict | None) -> dict[str, Any] | None:
     if reason is None:
         return None
     demands = [
-        {"demand": one.demand, "without": one.without, "reachable": one.reachable, "decided": one.decided}
+        {"demand": _named(one.demand, one.constraint), "without": one.without, "reachable": one.reachable, "decided": one.decided}
         for one in reason.reasons
     ]
     out = reason.way_out
-    way = None if out is None else {"give_up": list(out.demands), "cost": out.cost, "proved": out.proved}
+    if out is None:
+        return {"demands": demands, "smallest": reason.smallest, "way_out": None}
+    given_up = [_named(told, rule) for told, rule in zip(out.demands, out.constraints, strict=True)]
+    way = {"give_up": given_up, "cost": out.cost, "proved": out.proved}
     return {"demands": demands, "smallest": reason.smallest, "way_out": way}
+
+
+def _named(told: str, rule: Constraint | None) -> str:
+    """A demand for machines, which know features by the names of columns."""
+    return told if rule is None else str(rule)

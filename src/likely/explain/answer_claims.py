@@ -77,7 +77,7 @@ def _row(answer: Counterfactual) -> Iterator[Check]:
     stray = [str(f.name) for f, number, before in pairs if number != before and not f.fits(np.array([number]))[0]]
     yield Check("the values are those of the features", not stray, ", ".join(stray))
     broken = query.schema.violations(list(query.values), list(answer.values))
-    yield Check("every rule is kept", not broken, "; ".join(map(str, broken)))
+    yield Check("every rule is kept", not broken, "; ".join(rule.sentence(answer.query.schema) for rule in broken))
     cost = query.schema.cost(list(query.values), list(answer.values))
     yield Check("the cost is the schema's", close(cost, answer.cost), f"{cost:.6g}")
     objective = answer.cost - (query.total_weight * (answer.log_likelihood or 0.0) if query.total_weight else 0.0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likely._display.numbers import cost_text, number_text
 from likely._display.tables import aligned
 from likely.errors import ExplainerError
 from likely.explain.counterfactual import Counterfactual
@@ -20,6 +21,8 @@ from likely.schema.values import show_value
 
 #: More different values than this are gathered into quarters.
 _MOST_GROUPS = 12
+#: The group of the rows whose value is not known.
+_UNKNOWN = "missing"
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Spread:
     upper: float
 
     def __str__(self) -> str:
-        return f"{self.median:.4g} ({self.lower:.4g} to {self.upper:.4g})"
+        return f"{cost_text(self.median)} ({cost_text(self.lower)} to {cost_text(self.upper)})"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Use:
     """How often the best answers change a feature: upwards, downwards (where values have an order), and to what most often."""
 
     feature: str
+    #: What people call it: the label that the schema has for it, or its name.
+    title: str
     count: int
     up: int
     down: int
@@ -109,7 +114,7 @@ def summary(audit: Audit) -> list[tuple[str, str]]:
 
 def group_cells(name: str, audit: Audit) -> list[str]:
     """One group, in the order of `GROUP_HEAD`."""
-    numbers = [f"{spread.median:.4g}" if spread else "" for spread in (audit.cost, audit.changes)]
+    numbers = [cost_text(spread.median) if spread else "" for spread in (audit.cost, audit.changes)]
     likelier = f"{audit.percentile.median:.0f}%" if audit.percentile else ""
     none = audit.rows - audit.answered
     return [name, f"{audit.rows:,}", share(audit.certified, audit.rows), share(none, audit.rows), *numbers, likelier]
@@ -122,7 +127,7 @@ def share(part: int, whole: int) -> str:
 
 def _use_cells(use: Use, rows: int) -> list[str]:
     most = f"{use.to} ({use.to_count:,})"
-    return [use.feature, share(use.count, rows), f"{use.up:,}" if use.up else "", f"{use.down:,}" if use.down else "", most]
+    return [use.title, share(use.count, rows), f"{use.up:,}" if use.up else "", f"{use.down:,}" if use.down else "", most]
 
 
 def audit(explanations: Iterable[Explanation], groups: Sequence[Any] | None = None) -> Audit:
@@ -138,8 +143,8 @@ def audit(explanations: Iterable[Explanation], groups: Sequence[Any] | None = No
         return whole
     if len(groups) != len(every):
         raise ExplainerError("The groups of an audit", "be one per explanation", f"{len(groups)} for {len(every)}", "check both")
-    names = group_names(groups)
-    parts = {name: [explanation for explanation, of in zip(every, names, strict=True) if of == name] for name in _order(names)}
+    names, order = group_names(groups)
+    parts = {name: [explanation for explanation, of in zip(every, names, strict=True) if of == name] for name in order}
     return Audit(**{**vars(whole), "groups": tuple((name, _audited(part)) for name, part in parts.items())})
 
 
@@ -169,17 +174,19 @@ def _spread(numbers: Sequence[float]) -> Spread | None:
 def _uses(best: Sequence[Counterfactual]) -> tuple[Use, ...]:
     """The features that change, the most frequent first."""
     moves: dict[str, list[tuple[float, str]]] = {}
+    titles: dict[str, str] = {}
     for answer in best:
         features = answer.query.schema.features
         for feature, before, after in zip(features, answer.query.factual, answer.numbers, strict=True):
             if feature.name in answer.changes:
                 way = float(np.sign(after - before)) if feature.ordered else 0.0
+                titles.setdefault(str(feature.name), feature.title)
                 moves.setdefault(str(feature.name), []).append((way, _text(feature, float(after))))
     uses = []
     for name, of_feature in moves.items():
         (to, count), *_ = Counter(after for _, after in of_feature).most_common(1)
         up, down = sum(way > 0 for way, _ in of_feature), sum(way < 0 for way, _ in of_feature)
-        uses.append(Use(name, len(of_feature), up, down, to, count))
+        uses.append(Use(name, titles[name], len(of_feature), up, down, to, count))
     return tuple(sorted(uses, key=lambda use: -use.count))
 
 
@@ -191,24 +198,25 @@ def _text(feature: Feature, number: float) -> str:
 # -- groups ------------------------------------------------------------------------------------------------------------
 
 
-def group_names(values: Sequence[Any]) -> list[str]:
-    """A name per value: the value itself, or the quarter that a number lies in where there are many."""
+def group_names(values: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """A name per value: the value itself, or the quarter that a number lies in where there are many; and every name in order.
+
+    Args:
+        values: Of one column, row by row.
+    """
     column = pd.Series(list(values), dtype=object).infer_objects()
-    if column.nunique() > _MOST_GROUPS and pd.api.types.is_numeric_dtype(column.dtype):
+    numbers = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+    unknown = [_UNKNOWN] * bool(column.isna().any())
+    if column.nunique() > _MOST_GROUPS and numbers:
         quarters = pd.qcut(column, 4, duplicates="drop")
         parts = {quarter: column[quarters == quarter] for quarter in quarters.cat.categories}
-        names = {quarter: f"{part.min():g} to {part.max():g}" for quarter, part in parts.items()}
-        return [names.get(quarter, "missing") for quarter in quarters]
-    return ["missing" if pd.isna(value) else value if isinstance(value, str) else show_value(value) for value in column.tolist()]
+        names = {quarter: f"{number_text(part.min())} to {number_text(part.max())}" for quarter, part in parts.items()}
+        return [names.get(quarter, _UNKNOWN) for quarter in quarters], [*names.values(), *unknown]
+    show = number_text if numbers else _group_name
+    known = column.dropna()
+    order = map(show, sorted(known.unique().tolist())) if numbers else sorted(map(show, known.tolist()))
+    return [_UNKNOWN if pd.isna(value) else show(value) for value in column.tolist()], list(dict.fromkeys([*order, *unknown]))
 
 
-def _order(names: Sequence[str]) -> list[str]:
-    """Every name once, those that start with a number by it."""
-
-    def key(name: str) -> tuple[int, float, str]:
-        try:
-            return 0, float(name.split(" to ", maxsplit=1)[0]), name
-        except ValueError:
-            return 1, 0.0, name
-
-    return sorted(set(names), key=key)
+def _group_name(value: Any) -> str:
+    return value if isinstance(value, str) else show_value(value)

@@ -131,7 +131,7 @@ def _difference(wanted: Schema, got: Schema) -> str:
     for word, there, here in (("without", wanted, got), ("with", got, wanted)):
         for rule in there.constraints:
             if rule not in here.constraints:
-                return f"{word} the rule: {rule}"
+                return f"{word} the rule: {rule.sentence(there)}"
     return "" if wanted == got else "the costs or the order differ"
 
 

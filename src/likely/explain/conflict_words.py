@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from likely.explain.fitted import Fitted
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.query import Query
-from likely.problem import LikelihoodWords
+from likely.problem import Conflict, LikelihoodWords
+from likely.schema import Schema
 from likely.schema.values import show_value
 
 _SHARES = {0.5: "half", 0.25: "a quarter", 0.75: "three quarters", 1.0: "all"}
@@ -42,6 +44,24 @@ def likelihood_words(fitted: Fitted, query: Query) -> LikelihoodWords | None:
     if isinstance(variant, Threshold):
         return LikelihoodWords(f"at least as likely as {percent(float(variant.log_likelihood))} % of {rows}", of)
     return None
+
+
+def in_words_of(schema: Schema, conflict: Conflict) -> Conflict:
+    """A conflict whose demands name features as people do.
+
+    Args:
+        schema: It has labels and units.
+        conflict: Of a problem with this schema; demands are constraints by the names of columns.
+    """
+    reasons = tuple(
+        reason if reason.constraint is None else replace(reason, demand=reason.constraint.sentence(schema))
+        for reason in conflict.reasons
+    )
+    out = conflict.way_out
+    if out is not None:
+        pairs = zip(out.demands, out.constraints, strict=True)
+        out = replace(out, demands=tuple(told if rule is None else rule.sentence(schema) for told, rule in pairs))
+    return replace(conflict, reasons=reasons, way_out=out)
 
 
 def _share(q: float) -> str:

@@ -10,12 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from likely.errors import SchemaError
 from likely.schema.features import Feature
 from likely.schema.region import EVERYTHING, NOTHING, Region, above, below
-from likely.schema.values import LARGEST, Name, Value, plain, plain_name, show_value
+from likely.schema.values import LARGEST, Name, Value, plain, plain_name
+from likely.schema.wording import name_in_words, value_in_words
+
+if TYPE_CHECKING:
+    from likely.schema.schema import Schema
 
 #: test -> (phrase, phrase when negated)
 _PHRASES = {
@@ -55,7 +59,16 @@ class Condition:
         return replace(self, negated=not self.negated)
 
     def __str__(self) -> str:
-        return _PHRASES[self.test][self.negated].format(f=self.feature, v=show_value(self.value))
+        return self.sentence()
+
+    def sentence(self, schema: Schema | None = None) -> str:
+        """The condition as a part of a sentence.
+
+        Args:
+            schema: Its labels and units are used; left out, the name of the column.
+        """
+        name, value = name_in_words(self.feature, schema), value_in_words(self.value, self.feature, schema)
+        return _PHRASES[self.test][self.negated].format(f=name, v=value)
 
     @property
     def row_wise(self) -> bool:

@@ -22,6 +22,17 @@ class Constraint(ABC):
 
     rule: ClassVar[str]
 
+    @abstractmethod
+    def sentence(self, schema: Schema | None = None) -> str:
+        """The rule in words.
+
+        Args:
+            schema: Its labels and units are used, for people; left out, the names of columns.
+        """
+
+    def __str__(self) -> str:
+        return self.sentence()
+
     @property
     @abstractmethod
     def features(self) -> tuple[Name, ...]:

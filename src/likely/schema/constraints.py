@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pandas.api import types
 
+from likely._display.numbers import number_text
 from likely.errors import SchemaError
 from likely.schema.conditions import Condition, changes, condition_from_dict, decreases, increases
 from likely.schema.constraint import Constraint, literal, refusal
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.rules import AtMost, Clause, LinearRow, Rule
-from likely.schema.values import LARGEST, Name, Numbers, Value, plain, plain_name, show_number, show_value
+from likely.schema.values import LARGEST, Name, Numbers, Value, plain, plain_name, show_number
+from likely.schema.wording import name_in_words, value_in_words
 
 if TYPE_CHECKING:
     from likely.schema.features import Feature
@@ -63,8 +65,8 @@ class Immutable(_OneFeature):
     def condition(self) -> Condition:
         return ~changes(self.feature)
 
-    def __str__(self) -> str:
-        return f"'{self.feature}' may not change"
+    def sentence(self, schema: Schema | None = None) -> str:
+        return f"'{name_in_words(self.feature, schema)}' may not change"
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,8 @@ class Increasing(_OneFeature):
     def condition(self) -> Condition:
         return ~decreases(self.feature)
 
-    def __str__(self) -> str:
-        return f"'{self.feature}' may not decrease"
+    def sentence(self, schema: Schema | None = None) -> str:
+        return f"'{name_in_words(self.feature, schema)}' may not decrease"
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,8 @@ class Decreasing(_OneFeature):
     def condition(self) -> Condition:
         return ~increases(self.feature)
 
-    def __str__(self) -> str:
-        return f"'{self.feature}' may not increase"
+    def sentence(self, schema: Schema | None = None) -> str:
+        return f"'{name_in_words(self.feature, schema)}' may not increase"
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,10 @@ class Range(Constraint):
         if self.lower is None and self.upper is None:
             raise refusal(self, "have a lower or an upper end", "neither", "give lower= or upper=", self.feature)
 
-    def __str__(self) -> str:
+    def sentence(self, schema: Schema | None = None) -> str:
         ends = [("at least", self.lower), ("at most", self.upper)]
-        return f"'{self.feature}' must be " + " and ".join(f"{word} {show_value(e)}" for word, e in ends if e is not None)
+        shown = [f"{word} {value_in_words(end, self.feature, schema)}" for word, end in ends if end is not None]
+        return f"'{name_in_words(self.feature, schema)}' must be {' and '.join(shown)}"
 
     @property
     def features(self) -> tuple[Name, ...]:
@@ -193,12 +196,17 @@ class AllowedValues(Constraint):
     def _error(self, rule: str, got: object, hint: str) -> SchemaError:
         return SchemaError(f"The allowed values of feature {self.feature!r}", rule, got, hint, feature=self.feature)
 
-    def __str__(self) -> str:
-        unless = f", unless {self.unless}" if self.unless else ""
+    def sentence(self, schema: Schema | None = None) -> str:
+        name = name_in_words(self.feature, schema)
+        unless = f", unless {self.unless.sentence(schema)}" if self.unless else ""
+
+        def listed(values: Sequence[Value]) -> str:
+            return ", ".join(value_in_words(value, self.feature, schema) for value in values) or "nothing"
+
         if self.values is not None:
-            return f"'{self.feature}' must be one of {_list(self.values)}{unless}"
-        moves = "; ".join(f"from {show_value(old)} only to {_list(new)}" for old, new in self.transitions or ())
-        return f"'{self.feature}' may change {moves}{unless}"
+            return f"'{name}' must be one of {listed(self.values)}{unless}"
+        moves = "; ".join(f"from {listed([old])} only to {listed(new)}" for old, new in self.transitions or ())
+        return f"'{name}' may change {moves}{unless}"
 
     @property
     def features(self) -> tuple[Name, ...]:
@@ -233,10 +241,6 @@ class AllowedValues(Constraint):
         return cls(**{**data, "unless": None if unless is None else condition_from_dict(unless)})
 
 
-def _list(values: Sequence[Value]) -> str:
-    return ", ".join(show_value(v) for v in values) or "nothing"
-
-
 def _conditions(given: Any, rule: str, part: str) -> tuple[Condition, ...]:
     conditions = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not conditions or not all(isinstance(c, Condition) for c in conditions):
@@ -249,8 +253,8 @@ def _read_conditions(data: Any) -> tuple[Condition, ...]:
     return tuple(condition_from_dict(c) for c in (data if isinstance(data, list) else [data]))
 
 
-def _both(conditions: Sequence[Condition]) -> str:
-    return " and ".join(str(c) for c in conditions)
+def _both(conditions: Sequence[Condition], schema: Schema | None) -> str:
+    return " and ".join(condition.sentence(schema) for condition in conditions)
 
 
 @dataclass(frozen=True, init=False)
@@ -265,8 +269,8 @@ class Implies(Constraint):
         object.__setattr__(self, "condition", _conditions(condition, self.rule, "condition"))
         object.__setattr__(self, "consequence", _conditions(consequence, self.rule, "consequence"))
 
-    def __str__(self) -> str:
-        return f"if {_both(self.condition)}, then {_both(self.consequence)}"
+    def sentence(self, schema: Schema | None = None) -> str:
+        return f"if {_both(self.condition, schema)}, then {_both(self.consequence, schema)}"
 
     @property
     def features(self) -> tuple[Name, ...]:
@@ -299,8 +303,8 @@ class Forbid(Constraint):
     def __init__(self, *conditions: Condition) -> None:
         object.__setattr__(self, "conditions", _conditions(conditions, self.rule, "condition"))
 
-    def __str__(self) -> str:
-        return f"it may not be that {_both(self.conditions)}"
+    def sentence(self, schema: Schema | None = None) -> str:
+        return f"it may not be that {_both(self.conditions, schema)}"
 
     @property
     def features(self) -> tuple[Name, ...]:
@@ -361,10 +365,10 @@ class LinearConstraint(Constraint):
         """
         return cls(((smaller, 1.0), (larger, -1.0)), 0.0)
 
-    def __str__(self) -> str:
+    def sentence(self, schema: Schema | None = None) -> str:
         less = [(n, a) for n, a in self.coefficients if a > 0]
         more = [(n, -a) for n, a in self.coefficients if a < 0]
-        return f"{_sum(less, -self.upper)} <= {_sum(more, self.upper)}"
+        return f"{_sum(less, -self.upper, schema)} <= {_sum(more, self.upper, schema)}"
 
     @property
     def features(self) -> tuple[Name, ...]:
@@ -387,10 +391,12 @@ class LinearConstraint(Constraint):
         return (LinearRow(places, tuple(a for _, a in self.coefficients), self.upper),)
 
 
-def _sum(pairs: Sequence[tuple[Name, float]], constant: float) -> str:
+def _sum(pairs: Sequence[tuple[Name, float]], constant: float, schema: Schema | None) -> str:
     """Terms and a constant, which is left out on the side where it is negative."""
-    terms = [f"'{n}'" if a == 1 else f"{show_number(a)} '{n}'" for n, a in pairs]
-    return " + ".join([*terms, *([show_number(constant)] if constant > 0 else [])]) or "0"
+    show = show_number if schema is None else number_text
+    named = [(name_in_words(name, schema), factor) for name, factor in pairs]
+    terms = [f"'{name}'" if factor == 1 else f"{show(factor)} '{name}'" for name, factor in named]
+    return " + ".join([*terms, *([show(constant)] if constant > 0 else [])]) or "0"
 
 
 @dataclass(frozen=True)
@@ -405,7 +411,7 @@ class MaxChanges(Constraint):
             raise SchemaError("MaxChanges", "be a whole number of at least 1", repr(self.count), "give how many may change")
         object.__setattr__(self, "count", int(self.count))
 
-    def __str__(self) -> str:
+    def sentence(self, schema: Schema | None = None) -> str:
         return f"at most {self.count} feature{'s' if self.count > 1 else ''} may change"
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from likely._display.numbers import number_text
+from likely._display.numbers import cost_text
 from likely.errors import MissingExtraError
 from likely.schema.values import Numbers
 from likely.show.labels import label_corners
@@ -299,7 +299,7 @@ def front(ax: Axes, x: Numbers, cost: Numbers, proved: Any) -> None:
     for place, height, left in zip(x, cost, near, strict=True):
         offset, side = ((-8, -3), "right") if left else ((0, 8), "center")
         ax.annotate(
-            number_text(height, digits=3),
+            cost_text(height),
             (place, height),
             offset,
             textcoords="offset points",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from likely._display.markup import Html, el, join
-from likely._display.numbers import number_text
+from likely._display.numbers import cost_text
 from likely.explain import Audit, Explanation, audit
 from likely.explain.auditing import GROUP_HEAD, Use, group_cells, share
-from likely.show.pages.parts import MARKS, answer_text, cards, claim_box, table
+from likely.show.pages.parts import MARKS, answer_text, cards, claim_box, spoken, table
 from likely.show.pages.pictures import bar_picture
 
 
@@ -28,8 +28,8 @@ def _tiles(counted: Audit) -> Html:
     ]
     if counted.cost and counted.changes:
         tiles += [
-            (number_text(counted.cost.median, digits=3), "median cost"),
-            (f"{counted.changes.median:.3g}", "features changed (median)"),
+            (cost_text(counted.cost.median), "median cost"),
+            (cost_text(counted.changes.median), "features changed (median)"),
         ]
     return el(
         "div",
@@ -57,7 +57,7 @@ def _use(use: Use, rows: int) -> Html:
         el("td", f"{use.down:,}" if use.down else "", class_="number"),
         el("td", use.to, class_="end"),
     ]
-    return el("tr", el("th", use.feature, scope="row"), *cells)
+    return el("tr", el("th", spoken(use.title), scope="row"), *cells)
 
 
 def _groups(counted: Audit) -> Html | None:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from likely._display.markup import Html, el, join
+from likely._display.numbers import cost_text
 from likely.explain import Explanation, Front, Verification
 from likely.schema.values import show_value
 from likely.show.pages.parts import answer_text, cards, claim_box, facts, row_table, spoken_value
@@ -76,10 +77,11 @@ def _row(explanation: Explanation) -> Html:
 
 
 def _rules(explanation: Explanation) -> Html | None:
-    rules = explanation.query.schema.constraints
-    if not rules:
+    schema = explanation.query.schema
+    if not schema.constraints:
         return None
-    return _section("Rules that every answer keeps", el("ul", *(el("li", str(rule)) for rule in rules), class_="columns small"))
+    rules = [el("li", rule.sentence(schema)) for rule in schema.constraints]
+    return _section("Rules that every answer keeps", el("ul", *rules, class_="columns small"))
 
 
 def _checks(verification: Verification | None) -> Html | None:
@@ -98,14 +100,15 @@ def _checks(verification: Verification | None) -> Html | None:
 def _evidence(explanation: Explanation) -> Html:
     query, bounds = explanation.query, explanation.bounds
     wanted = "any other class" if query.target is None else spoken_value(query.target)
-    thresholds = ", ".join(f"{show_value(label)} {value:.4g}" for label, value in explanation.thresholds)
+    thresholds = ", ".join(f"{show_value(label)} {cost_text(value)}" for label, value in explanation.thresholds)
+    given = [query.schema[name].title if name in query.schema.names else str(name) for name in query.given]
     pairs = [
         ("question", f"{'an incomplete row' if query.label is None else spoken_value(query.label)} → {wanted}"),
         ("status", f"{explanation.status}{', interrupted' if explanation.interrupted else ''}"),
         ("upper bound", f"{_number(bounds.upper)}, the {_objective(explanation)} of the last answer"),
         ("lower bound", f"{_number(bounds.lower)}, proved of all other answers{_exception(explanation)}"),
         ("log-likelihood", f"at least {thresholds}" if thresholds else "any"),
-        ("given", ", ".join(map(str, query.given)) or "nothing: the likelihood of the row with its class"),
+        ("given", ", ".join(given) or "nothing: the likelihood of the row with its class"),
         ("search", f"{explanation.nodes:,} nodes in {explanation.seconds:.2g} s, engine {query.engine}"),
         ("model, circuit", f"{explanation.evidence.model}, {explanation.evidence.circuit}"),
         ("versions", ", ".join(f"{name} {number}" for name, number in explanation.evidence.versions.items())),
@@ -128,4 +131,4 @@ def _exception(explanation: Explanation) -> str:
 
 
 def _number(number: float) -> str:
-    return f"{number:.6g}" if math.isfinite(number) else "infinite"
+    return cost_text(number) if math.isfinite(number) else "infinite"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from likely._display.markup import Html, Part, el, join
-from likely._display.numbers import number_text
+from likely._display.numbers import cost_text
 from likely.explain import Counterfactual, Explanation
 from likely.explain.text import claim, joined
 from likely.schema.values import Value, show_value
@@ -102,7 +102,7 @@ def _change(track: Track, number: int) -> Html:
 
 
 def _measures(answer: Counterfactual) -> Html:
-    rows = [_pair("cost", number_text(answer.cost, digits=4))]
+    rows = [_pair("cost", cost_text(answer.cost))]
     if answer.probability_after is not None:
         before = answer.probability_before
         text = (
@@ -138,7 +138,7 @@ def row_table(explanation: Explanation) -> Html:
             el("td", told(feature, float(answer.numbers[j]), 60) if changed else "·", class_="new" if changed else "same")
             for answer, changed in zip(answers, new, strict=True)
         ]
-        body.append(el("tr", el("th", feature.title, scope="row"), el("td", value_text(explanation, j)), *cells))
+        body.append(el("tr", el("th", spoken(feature.title), scope="row"), el("td", value_text(explanation, j)), *cells))
     return table(head, body)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from likely._display.markup import Html, el
-from likely._display.numbers import number_text
+from likely._display.numbers import cost_text
 from likely.explain import Front
 from likely.show.changes import Move, Track
 from likely.show.front import front_axis
@@ -84,7 +84,7 @@ def front_picture(front: Front) -> Html:
         for (a, b), proved in zip(points, table["status"] == "optimal", strict=True)
     ]
     values = [
-        _value(number_text(number, digits=3), point, (*points, (math.inf, 0.0))[i + 1])
+        _value(cost_text(number), point, (*points, (math.inf, 0.0))[i + 1])
         for i, (point, number) in enumerate(zip(points, cost, strict=True))
     ]
     return el(
