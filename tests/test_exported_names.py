@@ -175,9 +175,11 @@ NAMES = {
         "Reason",
         "Result",
         "SCORE_MARGIN",
+        "Session",
         "Share",
         "Solution",
         "Solve",
+        "StatelessSession",
         "Statistics",
         "Status",
         "WayOut",
@@ -212,6 +214,7 @@ NAMES = {
         "ValidationReport",
     ],
     "likely.search": [
+        "SearchSession",
         "solve",
     ],
     "likely.show": [

@@ -253,10 +253,13 @@ def lines(**parts: Any) -> list[str]:
 def test_claims_of_answers() -> None:
     bounds, one = Bounds(4.2, 4.1), {"k": 1}
     same = "changes the same features as one of these, and perhaps more"
-    assert lines(bounds=bounds) == ["These are the 2 best answers.", f"Proved: every other answer costs at least 4.1, or {same}."]
-    rows = lines(bounds=bounds, question={"diversity": "values"})
+    met = Bounds(4.1, 4.1)
+    assert lines(bounds=met) == ["These are the 2 best answers.", f"Proved: every other answer costs at least 4.1, or {same}."]
+    rows = lines(bounds=met, question={"diversity": "values"})
     assert rows == ["These are the 2 best answers.", "Proved: no other answer costs less than 4.1."]
-    weighted = lines(bounds=bounds, question={"diversity": "values", "weight": 0.1})
+    rounded = lines(bounds=Bounds(4.1003, 4.1), question={"diversity": "values"})
+    assert rounded[1] == "Proved: no other answer costs less than 4.1; their round numbers take at most 0.0003 more than that."
+    weighted = lines(bounds=met, question={"diversity": "values", "weight": 0.1})
     assert weighted[1] == "Proved: no other answer totals less than 4.1 (cost - 0.1 * log-likelihood)."
     every = Bounds(4.2, math.inf)
     assert lines(bounds=every) == ["These are the only 2 ways.", f"Proved: every other answer {same}."]

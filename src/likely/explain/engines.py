@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from likely.errors import ProblemError
-from likely.problem import Anew, Callback, Engine, Limits, Problem, Result, Session, Solve
+from likely.problem import Callback, Engine, Limits, Problem, Result, Session, Solve, StatelessSession
 from likely.schema.values import Numbers
 
 
@@ -22,7 +22,7 @@ def _mio(solver: str | None) -> Callable[[Problem], Session]:
     chosen = solver or ENGINES["mio"].solver
     assert chosen is not None
     require_solver(chosen)
-    return partial(Anew, solve_problem=partial(solve, solver=chosen))
+    return partial(StatelessSession, solve_problem=partial(solve, solver=chosen))
 
 
 #: name -> engine

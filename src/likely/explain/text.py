@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from likely._display.numbers import cost_text
 from likely._display.tables import aligned, ruled, shortened
 from likely.explain.plausibility import Quantile
+from likely.problem.tolerances import rounding
 from likely.schema import Feature
 from likely.schema.values import Value, show_value
 
@@ -115,14 +116,25 @@ def best_answers(explanation: Explanation) -> Lines:
     """Status "optimal": the answers are the best ones.
 
     Exactly: each answer's objective is at most `bounds.upper`; every answer that is not among them has an objective of at
-    least `bounds.lower`, which is no further below than the gap that was asked for allows. If several ways were asked for
-    (`diversity="features"`), that is proved of the answers that do not change all the features that one of these changes.
+    least `bounds.lower`, which is no further below than the gap that was asked for allows, and what round numbers may cost
+    (`rounding`): where they do cost something, that is said. If several ways were asked for (`diversity="features"`), that
+    is proved of the answers that do not change all the features that one of these changes.
     """
     count, lower = len(explanation.counterfactuals), explanation.bounds.lower
     if math.isinf(lower):
         return only_answers(explanation)
     what = "This is the best answer." if count == 1 else f"These are the {count} best answers."
-    return what, f"Proved: {_no_other_below(explanation)}."
+    return what, f"Proved: {_no_other_below(explanation)}{_price_of_round_numbers(explanation)}."
+
+
+def _price_of_round_numbers(explanation: Explanation) -> str:
+    """What the answers take more because their numbers are round; nothing if it is no more than the gap of the search."""
+    gap, limits = explanation.bounds.gap, explanation.query.limits
+    upper = explanation.bounds.upper
+    if gap <= max(limits.absolute_gap, limits.relative_gap * abs(upper)) + rounding(upper):
+        return ""
+    whose = "its" if len(explanation.counterfactuals) == 1 else "their"
+    return f"; {whose} round numbers take at most {gap:.2g} more than that"
 
 
 def only_answers(explanation: Explanation) -> Lines:

@@ -1,7 +1,7 @@
 """What is asked of an engine and what it answers: the contract of `likely.search` and `likely.mio`."""
 
 from likely.problem.conflict import Conflict, LikelihoodWords, Reason, WayOut, likeliest, why
-from likely.problem.engine import Anew, Callback, Engine, Session, Solve
+from likely.problem.engine import Callback, Engine, Session, Solve, StatelessSession
 from likely.problem.goal import (
     Alternative,
     Goal,
@@ -20,7 +20,6 @@ from likely.problem.tolerances import SCORE_MARGIN
 __all__ = [
     "SCORE_MARGIN",
     "Alternative",
-    "Anew",
     "Bounds",
     "Callback",
     "Conflict",
@@ -38,6 +37,7 @@ __all__ = [
     "Share",
     "Solution",
     "Solve",
+    "StatelessSession",
     "Statistics",
     "Status",
     "WayOut",

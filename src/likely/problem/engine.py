@@ -44,26 +44,50 @@ class Session(Protocol):
         """The problem, with all that was required since."""
 
     def require(self, *constraints: Constraint) -> None:
-        """From now on, answers must keep these constraints, too."""
+        """From now on, answers must keep these constraints, too.
+
+        Args:
+            *constraints: What else an answer must keep.
+        """
 
     def solve(self, limits: Limits | None = None, *, starts: Numbers | None = None, callback: Callback | None = None) -> Result:
-        """The best rows of the problem as it is now; see `Solve`."""
+        """The best rows of the problem as it is now.
+
+        Args:
+            limits: When to stop, and how many answers.
+            starts: Rows that may be answers.
+            callback: Ends the search by returning False.
+        """
 
 
 @dataclass(eq=False)
-class Anew:
-    """A session of an engine that begins anew with each solve."""
+class StatelessSession:
+    """A session of an engine that keeps nothing from one solve to the next.
+
+    Args:
+        problem: What is asked.
+        solve_problem: The engine's `solve`.
+    """
 
     problem: Problem
-    #: The engine's.
     solve_problem: Solve
 
     def require(self, *constraints: Constraint) -> None:
-        """From now on, answers must keep these constraints, too."""
+        """From now on, answers must keep these constraints, too.
+
+        Args:
+            *constraints: What else an answer must keep.
+        """
         self.problem = self.problem.with_constraints(*constraints)
 
     def solve(self, limits: Limits | None = None, *, starts: Numbers | None = None, callback: Callback | None = None) -> Result:
-        """The best rows of the problem as it is now."""
+        """The best rows of the problem as it is now.
+
+        Args:
+            limits: When to stop, and how many answers.
+            starts: Rows that may be answers.
+            callback: Ends the search by returning False.
+        """
         return self.solve_problem(self.problem, limits, starts=starts, callback=callback)
 
 
