@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from likely.cli import main
 from likely.cli.bench import VARIANTS
 from likely.cli.codes import Code
 from likely.explain.engines import ENGINES
-from likely.problem import Engine
+from likely.problem import Anew, Engine
 from tests.cli import boasting
 from tests.cli.test_commands import one_sentence, said_json
 from tests.explain import examples
@@ -94,7 +95,9 @@ def test_every_engine(engine: str, asked: list[str], capsys: pytest.CaptureFixtu
 def test_a_proof_that_does_not_hold_is_seen(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(ENGINES, "boasting", Engine("boasting", lambda solver: boasting.solve, threads=True))
+    monkeypatch.setitem(
+        ENGINES, "boasting", Engine("boasting", lambda solver: partial(Anew, solve_problem=boasting.solve), threads=True)
+    )
     words = ["bench", *asked, "--rows", "4", "--plausibility", "none", "--engine", "search", "--engine", "boasting"]
     assert main(words) == Code.FAILED
     said = capsys.readouterr().out
