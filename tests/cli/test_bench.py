@@ -17,7 +17,7 @@ from likely.cli import main
 from likely.cli.bench import VARIANTS
 from likely.cli.codes import Code
 from likely.explain.engines import ENGINES
-from likely.problem import Anew, Engine
+from likely.problem import Engine, StatelessSession
 from tests.cli import boasting
 from tests.cli.test_commands import one_sentence, said_json
 from tests.explain import examples
@@ -96,7 +96,9 @@ def test_a_proof_that_does_not_hold_is_seen(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(
-        ENGINES, "boasting", Engine("boasting", lambda solver: partial(Anew, solve_problem=boasting.solve), threads=True)
+        ENGINES,
+        "boasting",
+        Engine("boasting", lambda solver: partial(StatelessSession, solve_problem=boasting.solve), threads=True),
     )
     words = ["bench", *asked, "--rows", "4", "--plausibility", "none", "--engine", "search", "--engine", "boasting"]
     assert main(words) == Code.FAILED
