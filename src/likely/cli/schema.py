@@ -35,6 +35,7 @@ def _add_infer(commands: Any) -> None:
         ("--ordinal", "COLUMN=LOW,...", "ranked values, lowest first"),
     ):
         infer.add_argument(option, metavar=shape, action="append", default=[], help=f"{meaning}; may be repeated")
+    infer.add_argument("--no-steps", action="store_true", help="take every number, whatever step the data were recorded to")
     infer.add_argument("--max-changes", metavar="N", type=int, help="at most so many features may change")
     infer.add_argument("-o", "--output", metavar="SCHEMA", help="write this file (.yaml or .json) and print a table instead")
     infer.set_defaults(run=_infer)
@@ -68,6 +69,7 @@ def _infer(options: argparse.Namespace) -> int:
     schema = Schema.infer(
         table.drop(columns=options.drop),
         features=overrides,
+        steps=None if options.no_steps else "detect",
         immutable=options.immutable,
         increasing=options.increasing,
         decreasing=options.decreasing,

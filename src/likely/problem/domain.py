@@ -113,14 +113,15 @@ def _off_grid_values(feature: Feature, numbers: Region, factual: float) -> Numbe
     """Values that are no multiples of the step to the last bit; each is a cell by itself.
 
     The factual may always stay as it is, beside the multiple next to it (data were computed by somebody else: 0.1 + 0.2 is not
-    0.3); and a bound is a value where its multiple lies beyond it.
+    0.3); a bound is a value where its multiple lies beyond it; and the feature may have values of its own beside the step.
     """
     if feature.grid is None:
         return _NOTHING
     bounds = np.array([feature.lower, feature.upper])
     nearest = snap(bounds, feature.grid)
     beyond = (nearest < feature.lower) | (nearest > feature.upper)
-    values = bounds[feature.fits(bounds) & beyond]
+    beside = np.array(feature.off_grid)
+    values = np.concatenate([bounds[feature.fits(bounds) & beyond], beside[numbers.contains(beside)]])
     if factual in numbers and factual != snap(np.array([factual]), feature.grid)[0]:
         values = np.append(values, factual)
     return np.unique(values)

@@ -70,6 +70,11 @@ class Feature(ABC):
         Values are multiples of it: see `likely.schema.grid`. That of a discrete feature is 1.
         """
 
+    @property
+    def off_grid(self) -> tuple[float, ...]:
+        """The doubles that stand for values although they are no multiples of `grid`, in order."""
+        return ()
+
     if TYPE_CHECKING:  # fields of numeric features: a property in a base class would become the default of such a field
 
         @property

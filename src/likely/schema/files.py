@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,23 +25,25 @@ _HEADER = """\
 """
 
 
-def to_yaml(data: dict[str, Any]) -> str:
+def to_yaml(data: dict[str, Any], notes: Sequence[str] = ()) -> str:
     """The schema's plain data as YAML with a word of explanation.
 
     Args:
         data: What `Schema.to_dict` says.
+        notes: Lines to write as comments at its head.
     """
     from likely.schema import yaml
 
-    return yaml.dumped(data, _HEADER)
+    return yaml.dumped(data, _HEADER + "".join(f"# {note}\n" for note in notes))
 
 
-def save_yaml(data: dict[str, Any], path: str | Path) -> None:
+def save_yaml(data: dict[str, Any], path: str | Path, notes: Sequence[str] = ()) -> None:
     """Write a YAML file; if there is one, the comments and the order of what has not changed stay.
 
     Args:
         data: What `Schema.to_dict` says.
         path: The file.
+        notes: Lines to write as comments at the head of a new file.
     """
     from likely.schema import yaml
 
@@ -52,7 +54,7 @@ def save_yaml(data: dict[str, Any], path: str | Path) -> None:
             text = yaml.updated(file.read_bytes().decode("utf-8-sig"), data)
         except UnicodeDecodeError:
             text = None
-    write_text(file, to_yaml(data) if text is None else text)
+    write_text(file, to_yaml(data, notes) if text is None else text)
 
 
 def read_text(path: str | Path) -> Any:

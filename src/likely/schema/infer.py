@@ -6,7 +6,8 @@
 | text, an unordered pandas category        | `Categorical`; a missing cell is a value of its own                 |
 | an ordered pandas category                | `Ordinal`                                                           |
 | whole numbers (also stored as floats)     | `Integer`                                                           |
-| other numbers                             | `Continuous`                                                        |
+| other numbers                             | `Continuous`, with the step that they were recorded to, if any      |
+| whole numbers, all multiples of 10, say   | `Continuous` with that step (`likely.schema.steps`)                 |
 | dates                                     | `Integer`: days since 1970-01-01, shown as dates                    |
 | numbers or dates with missing cells       | `Mixed` with the code None                                          |
 | numbers and text                          | `Mixed` with the texts as codes                                     |
@@ -25,6 +26,8 @@ from pandas.api import types
 
 from likely.errors import LikelyWarning, SchemaError
 from likely.schema.features import KINDS, Feature, make_feature
+from likely.schema.grid import DOUBLES, SINGLES
+from likely.schema.steps import Recorded, recorded_step
 from likely.schema.values import (
     DATE,
     EXACT_INTEGER,
@@ -47,13 +50,14 @@ MOST_VALUES = 256
 _NUMERIC = ("continuous", "integer", "mixed")
 
 
-def infer_feature(column: pd.Series[Any], name: Name, override: Override | None = None) -> Feature:
+def infer_feature(column: pd.Series[Any], name: Name, override: Override | None = None, *, detect_step: bool = False) -> Feature:
     """The feature that a column of data suggests, with what the user knows better.
 
     Args:
         column: A column of the user's table.
         name: The feature's name.
         override: A kind, or the settings that the user knows better.
+        detect_step: Whether to look for the step that numbers were recorded to, where no kind and no step are given.
     """
     if isinstance(override, Feature):
         if override.name != name:
@@ -63,6 +67,7 @@ def infer_feature(column: pd.Series[Any], name: Name, override: Override | None 
         return override
     settings = _settings(name, override)
     kind = settings.pop("kind", None)
+    detect_step = detect_step and kind is None and not {"step", "exceptions", "integer"} & settings.keys()
     words: dict[str, Any] = {key: settings.pop(key) for key in ("label", "unit") if key in settings}  # say nothing of the kind
     if column.isna().all() and not settings:
         raise _error(name, "have a value", "only missing values", "drop the column")
@@ -73,6 +78,11 @@ def infer_feature(column: pd.Series[Any], name: Name, override: Override | None 
     elif kind != "mixed" and "codes" in settings:
         raise _error(name, "be mixed to have codes", f"kind {kind!r}", "leave the kind out")
     inferred = _numeric(column, name, kind, settings) if kind in _NUMERIC else _discrete(column, name, kind, settings)
+    recorded = _recorded(column, name, kind, settings) if detect_step and kind in _NUMERIC else None
+    if recorded is not None:
+        inferred |= {"step": recorded.step, "exceptions": recorded.exceptions}
+        inferred.pop("integer", None)
+        kind = "continuous" if kind == "integer" else kind
     return make_feature(kind, {"name": name, "dtype": _dtype(column), **inferred, **settings, **words})
 
 
@@ -191,6 +201,15 @@ def _refuse_identifier(texts: int, column: pd.Series[Any], name: Name) -> None:
 
 def _numeric(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Bounds from the cells that are numbers, and whether those of a mixed feature are whole."""
+    known = _cells_of_numbers(column, name, kind, settings)
+    if known.size == 0 and not {"lower", "upper"} <= set(settings):
+        raise _error(name, "have a number", "none", "drop the column, make it Categorical, or give lower and upper")
+    bounds = {"lower": float(known.min()), "upper": float(known.max())} if known.size else {}
+    return bounds if kind != "mixed" or "step" in settings else {**bounds, "integer": _whole(known)}
+
+
+def _cells_of_numbers(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[str, Any]) -> Numbers:
+    """The cells that are numbers, and no codes of a mixed feature."""
     if kind == "mixed":
         given = settings["codes"] if types.is_list_like(settings["codes"]) else ()
         codes = {plain(code, name) for code in given}
@@ -199,11 +218,16 @@ def _numeric(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[st
             raise _error(
                 name, "have a code for missing cells", f"{int(column.isna().sum())} missing cells", "add None to its codes"
             )
-    known = _known_numbers(column, name)
-    if known.size == 0 and not {"lower", "upper"} <= set(settings):
-        raise _error(name, "have a number", "none", "drop the column, make it Categorical, or give lower and upper")
-    bounds = {"lower": float(known.min()), "upper": float(known.max())} if known.size else {}
-    return bounds if kind != "mixed" or "step" in settings else {**bounds, "integer": _whole(known)}
+    return _known_numbers(column, name)
+
+
+def _recorded(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[str, Any]) -> Recorded | None:
+    """The step that a column was recorded to; days have theirs."""
+    if holds_dates(_dtype(column)):
+        return None
+    dtype = settings.get("dtype", _dtype(column))
+    relative = SINGLES if str(dtype).lower() == "float32" else DOUBLES
+    return recorded_step(_cells_of_numbers(column, name, kind, settings), relative)
 
 
 def _discrete(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,12 +82,23 @@ def _check_step(feature: Continuous | Mixed) -> None:
         object.__setattr__(feature, "step", float(step))
         if max(abs(feature.lower), abs(feature.upper)) / feature.step >= EXACT_INTEGER:
             raise feature._error("have fewer than 2**53 steps", f"step {feature.step}", "make the step larger, or use step=None")
+    _check_exceptions(feature)
     if holds_dates(feature.dtype) and not (feature.grid and feature.grid == round(feature.grid)):
         raise feature._error("have whole days as values", f"a {feature.kind} feature", "use Integer, or Mixed with integer=True")
     if feature.reachable(Region.between(feature.lower, feature.upper)).empty:
         raise feature._error(
             "have a number within its bounds", feature.describe(), "widen the bounds, make the step smaller or drop a code"
         )
+
+
+def _check_exceptions(feature: Continuous | Mixed) -> None:
+    given: Any = feature.exceptions
+    numbers = [_scalar(value) for value in given] if types.is_list_like(given) else [given]
+    if not all(isinstance(value, (int, float)) and abs(value) < LARGEST for value in numbers):
+        raise feature._error("have a list of numbers as exceptions", repr(given), "leave exceptions out")
+    if numbers and feature.step is None:
+        raise feature._error("have a step to have exceptions", repr(given), "leave exceptions out")
+    object.__setattr__(feature, "exceptions", tuple(sorted({float(value) for value in numbers})))
 
 
 def _check_whole(feature: Integer | Mixed) -> None:
@@ -134,8 +145,8 @@ class _Numeric(Feature):
         inside = super().fits(numbers)
         if self.grid is None:
             return inside
-        numbers = np.where(inside & ~is_code(numbers), numbers, 0.0)
-        return inside & is_multiple(numbers, self.grid, self._rounding)
+        multiple = is_multiple(np.where(inside & ~is_code(numbers), numbers, 0.0), self.grid, self._rounding)
+        return inside & (multiple | np.isin(numbers, self.off_grid))
 
     @property
     def _rounding(self) -> float:
@@ -146,8 +157,10 @@ class _Numeric(Feature):
         return Region(tuple(interval for interval in super().reachable(region).intervals if self._holds_value(*interval)))
 
     def _holds_value(self, low: float, high: float) -> bool:
-        """Whether an interval within the bounds holds a multiple of the step, or is a code."""
-        return self.grid is None or high < -LARGEST or holds_multiple(low, high, self.grid, self._rounding)
+        """Whether an interval within the bounds holds a multiple of the step or an exception, or is a code."""
+        if self.grid is None or high < -LARGEST or holds_multiple(low, high, self.grid, self._rounding):
+            return True
+        return any(low <= value <= high for value in self.off_grid)
 
     def number(self, value: Any) -> float:
         return number_of(value, self.dtype, self.name)
@@ -181,10 +194,11 @@ class _Numeric(Feature):
 
 @dataclass(frozen=True)
 class Continuous(_Numeric):
-    """A real number within bounds; with a `step`, only the multiples of it (0.01: cents)."""
+    """A real number within bounds; with a `step`, only the multiples of it (0.01: cents), and the `exceptions`."""
 
     kind: ClassVar[str] = "continuous"
     step: float | None = field(default=None, kw_only=True)
+    exceptions: tuple[float, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -195,8 +209,12 @@ class Continuous(_Numeric):
     def grid(self) -> float | None:
         return self.step
 
+    @property
+    def off_grid(self) -> tuple[float, ...]:
+        return self.exceptions
+
     def describe(self) -> str:
-        return super().describe() + (f" in steps of {show_number(self.step)}" if self.step else "")
+        return super().describe() + _in_steps(self)
 
 
 @dataclass(frozen=True)
@@ -228,6 +246,7 @@ class Mixed(_Numeric):
     codes: tuple[Value, ...] = ()
     labels: tuple[str, ...] = field(default=(), kw_only=True)
     step: float | None = field(default=None, kw_only=True)
+    exceptions: tuple[float, ...] = field(default=(), kw_only=True)
     integer: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -246,6 +265,10 @@ class Mixed(_Numeric):
     @property
     def grid(self) -> float | None:
         return 1.0 if self.integer else self.step
+
+    @property
+    def off_grid(self) -> tuple[float, ...]:
+        return self.exceptions
 
     @cached_property
     def region(self) -> Region:
@@ -308,8 +331,13 @@ class Mixed(_Numeric):
 
     def describe(self) -> str:
         codes = ", ".join(self.show(code_number(k)) for k in range(len(self.codes)))
-        step = f" in steps of {show_number(self.grid)}" if self.grid else ""
-        return f"{super().describe()}{step}, or {codes}"
+        return f"{super().describe()}{_in_steps(self)}, or {codes}"
+
+
+def _in_steps(feature: Continuous | Mixed) -> str:
+    """The step in a few words, and the values beside it."""
+    step = f" in steps of {show_number(feature.grid)}" if feature.grid else ""
+    return step + "".join(f", or {show_number(value)}" for value in feature.exceptions)
 
 
 def _check_codes(feature: Mixed) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,8 @@ from likely.schema.validate import ValidationReport, validate
 from likely.schema.values import Name, Numbers
 
 VERSION = 1
+#: A note names so many features.
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +48,8 @@ class Schema:
     features: tuple[Feature, ...]
     constraints: tuple[Constraint, ...] = ()
     costs: tuple[Cost, ...] = ()
+    #: What `infer` took from the data that you may want to know: said in tables and at the head of YAML files.
+    notes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", _all_of(Feature, self.features, "features"))
@@ -75,6 +79,7 @@ class Schema:
         X: pd.DataFrame,
         *,
         features: Mapping[Name, Override] | None = None,
+        steps: Literal["detect"] | None = "detect",
         immutable: Iterable[Name] = (),
         increasing: Iterable[Name] = (),
         decreasing: Iterable[Name] = (),
@@ -92,6 +97,9 @@ class Schema:
             X: A table of data; a feature for each column.
             features: What is inferred wrongly, per column: a whole feature, the name of a kind, or just the settings that
                 differ: `{"income": {"step": 0.01}, "risk": {"codes": {-9: "no record"}}, "rating": "ordinal"}`.
+            steps: "detect" looks for the step that numbers were recorded to (0.1, 0.01, 5, 1000; `likely.schema.steps`), so
+                that answers are values that a person would write down; None takes every number. Of one column,
+                `features={"income": {"step": 0.01}}` tells the step, and `{"step": None}` that there is none.
             immutable: The features that may not change.
             increasing: The features that may not fall.
             decreasing: The features that may not rise.
@@ -104,7 +112,10 @@ class Schema:
         _check_frame(X)
         _check_table(X)
         _check_names(X, features=features, weights=weights, tables=tables, fees=fees if isinstance(fees, Mapping) else None)
-        inferred = tuple(infer_feature(X[name], name, (features or {}).get(name)) for name in X.columns)
+        if steps not in ("detect", None):
+            raise SchemaError("'steps'", "be 'detect' or None", repr(steps), "write features={'income': {'step': 0.01}}")
+        given = features or {}
+        inferred = tuple(infer_feature(X[name], name, given.get(name), detect_step=steps is not None) for name in X.columns)
         costs = tuple(
             fit_cost(
                 feature,
@@ -117,7 +128,8 @@ class Schema:
         )
         moves = _each(Immutable, immutable) + _each(Increasing, increasing) + _each(Decreasing, decreasing)
         most = (MaxChanges(max_changes),) if max_changes is not None else ()
-        return cls(inferred, (*moves, *_all_of(Constraint, rules, "constraints"), *most), costs)
+        notes = _step_notes([feature for feature in inferred if feature.name not in given or not _says_step(given[feature.name])])
+        return cls(inferred, (*moves, *_all_of(Constraint, rules, "constraints"), *most), costs, notes=notes)
 
     def with_constraints(self, *constraints: Constraint) -> Schema:
         """This schema with further constraints.
@@ -364,7 +376,7 @@ class Schema:
 
     def to_yaml(self) -> str:
         """YAML text for people to edit."""
-        return files.to_yaml(self.to_dict())
+        return files.to_yaml(self.to_dict(), self.notes)
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file (`.json`) or else a YAML file, in which comments stay where nothing has changed.
@@ -375,7 +387,7 @@ class Schema:
         if Path(path).suffix == ".json":
             write_text(path, self.to_json())
         else:
-            files.save_yaml(self.to_dict(), path)
+            files.save_yaml(self.to_dict(), path, self.notes)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -425,3 +437,17 @@ def _check_names(X: pd.DataFrame, **settings: Mapping[Name, Any] | None) -> None
         for name in named or ():
             if name not in X.columns:
                 raise SchemaError(f"'{what}'", "name columns of the table", repr(name), f"it has {list(X.columns)}", feature=name)
+
+
+def _says_step(override: Override) -> bool:
+    """Whether the user has said what the step is, or that there is none."""
+    return not isinstance(override, Mapping) or not {"kind", "step", "exceptions", "integer"}.isdisjoint(override)
+
+
+def _step_notes(features: Sequence[Feature]) -> tuple[str, ...]:
+    """A line that says whose steps were read off the data, and how to say no."""
+    names = [repr(feature.name) for feature in features if feature.numeric and feature.grid not in (None, 1.0)]
+    if not names:
+        return ()
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return (f"steps read off the data: {', '.join(names[:_MOST_NAMED])}{more} (`steps=None` takes every number)",)

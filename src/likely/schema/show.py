@@ -59,8 +59,9 @@ def as_text(schema: Schema) -> str:
     rows = [(name, kind, shortened(values, _MOST), moves, cost) for name, kind, values, moves, cost in _rows(schema)]
     lines = [line.rstrip() for line in aligned([_HEAD, *rows])]
     rules = ["", "rules:", *("  " + rule for rule in _other_rules(schema))] if _other_rules(schema) else []
+    notes = ["", *schema.notes] if schema.notes else []
     count = len(schema.features)
-    return "\n".join([f"Schema of {count} feature{'s' if count > 1 else ''}", *lines, *rules])
+    return "\n".join([f"Schema of {count} feature{'s' if count > 1 else ''}", *lines, *rules, *notes])
 
 
 def as_html(schema: Schema) -> str:
@@ -71,4 +72,5 @@ def as_html(schema: Schema) -> str:
     """
     made = plain_table(_HEAD, [table_row(row, style=_CELL) for row in _rows(schema)], style=_CELL)
     rules = [el("li", rule) for rule in _other_rules(schema)]
-    return join(made, join(el("p", el("b", "Rules")), el("ul", *rules)) if rules else None)
+    notes = [el("p", note) for note in schema.notes]
+    return join(made, join(el("p", el("b", "Rules")), el("ul", *rules)) if rules else None, *notes)

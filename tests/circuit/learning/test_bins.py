@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likely.circuit.learning.bins import FEWEST_ROWS, FINEST, LEAST_WIDTH, MOST_WHOLE, OFTEN, Bins, bins_of
+from likely.circuit.learning.bins import ASIDE, FEWEST_ROWS, FINEST, LEAST_WIDTH, MOST_WHOLE, OFTEN, Bins, bins_of
 from likely.circuit.model.measure import mass
 from likely.circuit.model.nodes import Categories, Coded, Histogram
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal
@@ -139,7 +139,7 @@ def test_no_bin_is_narrower_than_finest(seed: int, count: int, finest: float, ta
     values = rng.standard_cauchy(count) ** (2 * tail + 1)
     values = np.where(rng.random(count) < 0.5, np.round(values, 1), values)
     made = bins(values, Continuous("x", values.min(), values.max()), finest)
-    assert np.diff(core(made)).min() >= finest * spread_of(values) * (1 - 1e-9)
+    assert np.diff(core(made)).min() >= finest * spread_of(values) * (1 - 2 * ASIDE)
 
 
 def test_bins_have_rows_to_learn_from() -> None:
@@ -344,3 +344,48 @@ def test_a_bin_without_room_has_no_density() -> None:
 def test_codes_without_numbers() -> None:
     made = bins([code_number(0), code_number(1)], Mixed("m", 0, 1, [-1, None]))
     assert made.leaf(2, np.append([3.0, 1.0], np.zeros(len(made) - 2))) == Coded(2, (0.75, 0.25))
+
+
+# -- between values, never on them ------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32), st.integers(1, 400), st.integers(0, 3), st.booleans())
+def test_to_move_by_the_last_bit_gains_nothing(seed: int, count: int, digits: int, inflated: bool) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(size=count), digits) if digits else rng.lognormal(size=count)
+    values = np.where(rng.random(count) < 0.3, 0.0, values) if inflated else values
+    feature = Continuous("x", values.min(), values.max())
+    made = bins(values, feature)
+    for aside in (np.nextafter(values, -np.inf), np.nextafter(values, np.inf)):
+        inside = feature.fits(aside)
+        np.testing.assert_array_equal(made.index(aside)[inside], made.index(values)[inside])
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0.01, 0.1, 0.125, 2.5]), st.sampled_from([20, 300, 100_000]))
+def test_breaks_lie_midway_between_multiples(seed: int, step: float, size: int) -> None:
+    places = np.random.default_rng(seed).integers(-size, size, 300).astype(np.float64)
+    made = bins(places * step, Continuous("x", -size * step, size * step, step=step))
+    np.testing.assert_allclose(np.abs(made.breaks / step % 1 - 0.5), 0, atol=1e-6)
+
+
+def test_two_rows_that_agree_are_no_atom() -> None:
+    values = np.random.default_rng(0).normal(size=142)
+    doubled = np.concatenate([values, values[:20]])
+    feature = Continuous("x", -9, 9)
+    counts = np.bincount(bins(doubled, feature).index(doubled))
+    assert counts[counts > 0].min() >= FEWEST_ROWS, "no bin around two rows"
+
+
+def test_what_stands_out_no_more_than_its_neighbours_is_no_atom() -> None:
+    """Where tenths are what was recorded, every value repeats; a bin around each would leave teeth between them."""
+    rng = np.random.default_rng(0)
+    column = np.round(rng.normal(size=4000), 2)
+    values, counts = np.unique(column, return_counts=True)
+    assert counts.max() >= OFTEN * len(column) * 0.4
+    made = bins(column, Continuous("x", -9, 9))
+    filled = np.bincount(made.index(column), minlength=len(made))[made.tails[0] : len(made) - made.tails[1]]
+    assert (filled > 0).all()
+    default = np.concatenate([column, np.full(400, values[len(values) // 2])])
+    around = bins(default, Continuous("x", -9, 9))
+    low, high = around.breaks[around.index(values[[len(values) // 2]])[0] + np.arange(2)]
+    assert high - low <= 2 * FINEST * spread_of(default)

@@ -1,10 +1,12 @@
 """How a learner sees a variable: a few bins, and the leaf that probabilities of bins make.
 
 Categories, ranks and special codes are a bin each, and so are whole numbers (or multiples of a step) of a short range.
-Other numbers are cut so that a bin has rows to learn from; a value that repeats often gets a bin of its own, around it.
+Other numbers are cut so that a bin has rows to learn from, midway between two that were seen and never on one: to move a
+value by its last bit gains nothing. A value that many rows have, far more than lie beside it (an *atom*: no debt, a
+default), gets a bin of its own, around it; two rows that happen to agree make none.
 No bin is narrower than `finest`, a share of the range in which nearly all rows lie (1st to 99th percentile). There must
-be such a limit: a density per unit can be driven up for ever by narrower bins around a value that repeats, and would
-then say nothing about how plausible a row is. Beyond what was seen there are three wider and wider bins on either side.
+be such a limit: a density per unit can be driven up for ever by narrower bins around an atom, and would then say nothing
+about how plausible a row is. Beyond what was seen there are three wider and wider bins on either side.
 """
 
 from __future__ import annotations
@@ -33,10 +35,14 @@ FINEST = 1 / 200
 LEAST_WIDTH = 1e-290
 #: Whole numbers have a bin each if at most as many fit in their range.
 MOST_WHOLE = 200
-#: A value that at least this share of the rows has gets a bin of its own.
-OFTEN = 0.005
+#: A value that at least this share of the rows has, and so many times as many as a bin beside it, gets a bin of its own.
+OFTEN, PROMINENT = 0.01, 4
+#: So many bins beside a value, on both sides together, are looked at.
+BESIDE = 10
 #: A bin holds at least as many rows, and at least this share of all.
 FEWEST_ROWS, FEWEST_SHARE = 5, 0.0005
+#: A cut is moved off a value by this share of a bin.
+ASIDE = 1e-3
 #: The widths of the bins beyond what was seen, as shares of its range.
 TAILS = (0.05, 0.2, 1.0)
 
@@ -109,7 +115,8 @@ def _breaks(feature: Feature, numbers: Numbers, finest: float) -> tuple[Numbers,
     """Breaks below, within and beyond what was seen; the outermost hold the feature's bounds."""
     grid = feature.grid
     if grid is None:
-        return _tailed(_real_cuts(numbers, finest), feature.lower, above(feature.upper), whole=False)
+        lower, end = feature.lower, above(feature.upper)
+        return _tailed(_real_cuts(numbers, finest, lower, end), lower, end, whole=False)
     # Where there is a step, all is counted in steps. Whole numbers are exact; of other steps the multiples are what
     # somebody's arithmetic made of them (0.07 or 7 * 0.01), and the breaks lie half a step away from all of them.
     lower, upper = steps_below(np.array([feature.lower, -feature.upper]), grid)
@@ -133,12 +140,25 @@ def _spread_of(numbers: Numbers) -> float:
     return float(np.subtract(*np.quantile(numbers, [0.99, 0.01]))) or float(numbers[-1] - numbers[0])
 
 
-def _real_cuts(numbers: Numbers, finest: float) -> Numbers:
-    """Where to cut the numbers that were seen, every real being one."""
+def _real_cuts(numbers: Numbers, finest: float, lower: float, end: float) -> Numbers:
+    """Where to cut the numbers that were seen, every real in lower <= v < end being one."""
     # Doubles must lie within a bin, and a density, one over its width, must be one.
     least = max(LEAST_WIDTH, 4 * float(np.spacing(np.abs(numbers).max())))
     width = max(finest * _spread_of(numbers) or 1.0, least)
-    return _cuts(numbers, width, above(float(numbers[-1])))
+    first, last = float(numbers[0]), float(numbers[-1])
+    start = min(first, max(first - width / 2, lower))
+    cuts = _cuts(numbers, width, start, max(above(last), min(last + width / 2, end)))
+    return np.concatenate([cuts[:1], _off_values(cuts[1:-1], np.unique(numbers), width), cuts[-1:]])
+
+
+def _off_values(cuts: Numbers, values: Numbers, width: float) -> Numbers:
+    """Cuts moved off the values that they lie on, to a place between the same two values and as near as makes no odds."""
+    after = np.searchsorted(values, cuts)  # the first value that is not below the cut
+    before = values[np.clip(after - 1, 0, None)]
+    after_value = values[np.clip(after, None, len(values) - 1)]
+    aside = np.minimum(width * ASIDE, (after_value - before) / 2)
+    moved = np.where(cuts >= after_value - aside, after_value - aside, np.maximum(cuts, before + aside))
+    return np.where((after > 0) & (after < len(values)), moved, cuts)
 
 
 def _whole_cuts(places: Numbers, finest: float) -> Numbers:
@@ -146,48 +166,54 @@ def _whole_cuts(places: Numbers, finest: float) -> Numbers:
     end = float(places[-1]) + 1
     if end - places[0] <= MOST_WHOLE:
         return np.arange(places[0], end + 1)
-    return np.unique(np.ceil(_cuts(places, max(1.0, np.ceil(finest * _spread_of(places))), end)))
+    return np.unique(np.ceil(_cuts(places, max(1.0, np.ceil(finest * _spread_of(places))), float(places[0]), end)))
 
 
-def _cuts(numbers: Numbers, width: float, end: float) -> Numbers:
-    """Cuts up to an end: around the values that repeat, and between them wherever there are rows for another bin."""
-    repeated = _repeated(numbers, width)
-    start = float(numbers[0])
+def _cuts(numbers: Numbers, width: float, start: float, end: float) -> Numbers:
+    """Cuts from a start to an end: around the atoms, and between them wherever there are rows for another bin."""
+    values = np.unique(numbers)
+    midway = values[:-1] + (values[1:] - values[:-1]) / 2
+    repeated = _atoms(numbers, width)
     cuts = [min(start, repeated[0][0]) if repeated else start]
     for low, high in repeated:
         if low - cuts[-1] >= width:
-            cuts += [*_filled(numbers, cuts[-1], low, width), low]
+            cuts += [*_filled(numbers, midway, cuts[-1], low, width), low]
         elif len(cuts) > 1:
             cuts[-1] += (low - cuts[-1]) / 2  # too narrow for a bin: its neighbours share it
         cuts.append(high)
     if end - cuts[-1] >= width:
-        cuts += [*_filled(numbers, cuts[-1], end, width), end]
+        cuts += [*_filled(numbers, midway, cuts[-1], end, width), end]
     elif len(cuts) == 1:
         cuts.append(start + width)
     return np.unique(np.array([*cuts[:-1], max(cuts[-1], end)]))
 
 
-def _repeated(numbers: Numbers, width: float) -> list[tuple[float, float]]:
-    """The bins of values that repeat, in order: the most frequent first, none over another."""
+def _atoms(numbers: Numbers, width: float) -> list[tuple[float, float]]:
+    """The bins of values that far more rows have than lie beside them, in order: the most frequent first, none over another."""
     values, counts = np.unique(numbers, return_counts=True)
     intervals: list[tuple[float, float]] = []
     for place in np.argsort(-counts, kind="stable"):
-        if counts[place] < max(2.0, OFTEN * len(numbers)):
+        if counts[place] < max(FEWEST_ROWS, OFTEN * len(numbers)):
             break
-        interval = float(values[place]) - width / 2, float(values[place]) + width / 2
+        value, reach = float(values[place]), (BESIDE + 1) * width / 2
+        near = np.searchsorted(numbers, value + reach, side="right") - np.searchsorted(numbers, value - reach)
+        if counts[place] * BESIDE < PROMINENT * (near - counts[place]):
+            continue
+        interval = value - width / 2, value + width / 2
         at = bisect(intervals, interval)
         if (at == 0 or intervals[at - 1][1] <= interval[0]) and (at == len(intervals) or interval[1] <= intervals[at][0]):
             intervals.insert(at, interval)
     return intervals
 
 
-def _filled(numbers: Numbers, low: float, high: float, width: float) -> list[float]:
-    """Cuts within low <= v < high, no closer than `width`, with rows enough in between and on either side."""
+def _filled(numbers: Numbers, midway: Numbers, low: float, high: float, width: float) -> list[float]:
+    """Cuts within low <= v < high and midway between values, no closer than `width`, with rows enough between and beside them."""
     rows = int(max(FEWEST_ROWS, FEWEST_SHARE * len(numbers)))
     cuts: list[float] = []
     at, last = low, np.searchsorted(numbers, high)
     while (next_row := np.searchsorted(numbers, at) + rows) < len(numbers):
-        at = max(at + width, float(numbers[next_row]))
+        place = np.searchsorted(midway, max(at + width, float(numbers[next_row - 1])))
+        at = float(midway[place]) if place < len(midway) else high
         if at > high - width or last - np.searchsorted(numbers, at) < rows:
             break
         cuts.append(at)
