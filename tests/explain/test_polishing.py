@@ -89,7 +89,7 @@ def test_round_numbers_are_around_a_number(number: float) -> None:
 def test_no_change_of_a_unit_in_the_last_place(model: Any, load: Any) -> None:
     data = load(as_frame=True)
     X, y = data.data.iloc[:, :4], data.target
-    explainer = fitted(model.fit(X, y), X, y)
+    explainer = fitted(model.fit(X, y), X, y, likely.Schema.infer(X, steps=None))
     rows = X.iloc[::4]
     exact = explainer.explain_many(rows, rounding=0)
     digits: dict[bool, list[int]] = {True: [], False: []}
@@ -105,11 +105,20 @@ def test_no_change_of_a_unit_in_the_last_place(model: Any, load: Any) -> None:
     assert np.mean(digits[True]) < np.mean(digits[False]) - 0.5
 
 
+def test_what_was_recorded_in_steps_is_answered_in_steps() -> None:
+    """As a botanist writes it: 3.1, not 3.0999996."""
+    data = load_iris(as_frame=True)
+    X, y = data.data, data.target
+    explainer = fitted(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y)
+    for answer in explainer.explain_many(X.iloc[::15]):
+        assert all(round(after, 1) == after for _, after in answer.best.changes.values())
+
+
 def test_ways_stay_different_when_they_are_polished() -> None:
     data = load_wine(as_frame=True)
     X, y = data.data.iloc[:, :5], data.target
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    explainer = fitted(model, X, y)
+    explainer = fitted(model, X, y, likely.Schema.infer(X, steps=None))
     for answer in explainer.explain_many(X.iloc[::9], k=3):
         changed = [set(other.changes) for other in answer.counterfactuals]
         assert not any(changed[i] <= changed[j] for i in range(len(changed)) for j in range(i + 1, len(changed)))
@@ -128,7 +137,7 @@ def test_an_unknown_value_is_filled_in_with_a_round_number() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=120), "b": rng.normal(size=120)})
     y = (X["a"] + X["b"] > 0).astype(int)
-    explainer = fitted(LogisticRegression().fit(X, y), X, y)
+    explainer = fitted(LogisticRegression().fit(X, y), X, y, likely.Schema.infer(X, steps=None))
     answer = explainer.explain({"a": None, "b": -0.5}, target=1)
     assert answer.best.changes["a"][0] is None
     assert len(repr(answer.best.changes["a"][1])) <= 6

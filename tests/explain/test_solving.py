@@ -58,7 +58,8 @@ def _reader() -> Iterator[None]:
 
 def stubborn(border: float, table: pd.DataFrame | None = None) -> likely.Explainer:
     X = pd.DataFrame({"x": np.linspace(0, 10, 41)}) if table is None else table
-    return likely.Explainer(Stubborn(border), progress=False).fit(X, np.where(X["x"] > 5, "yes", "no"))
+    schema = likely.Schema.infer(X, steps=None)  # every number is a value, however near the border
+    return likely.Explainer(Stubborn(border), schema, progress=False).fit(X, np.where(X["x"] > 5, "yes", "no"))
 
 
 def test_the_margin_is_raised_until_the_model_agrees() -> None:

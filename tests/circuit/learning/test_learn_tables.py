@@ -145,3 +145,18 @@ def test_many_rows() -> None:
     check_sound(learned, X, y)
     assert learned.train == pytest.approx(learned.validation, abs=0.05)
     assert learned.train > true_logs(X, y).mean() - 0.1
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["mixture", "learnspn"]))
+def test_a_change_of_the_last_bit_gains_nothing(seed: int, method: Any) -> None:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=80), "b": np.where(rng.random(80) < 0.3, 0.0, rng.lognormal(size=80))})
+    schema = Schema.infer(X, steps=None)
+    circuit = quiet(X, schema=schema, **SMALL_BY_METHOD[method]).circuit
+    rows = schema.encode(X)
+    for j, feature in enumerate(schema.features):
+        for end in (-np.inf, np.inf):
+            moved = rows.copy()
+            moved[:, j] = np.nextafter(rows[:, j], end)
+            inside = feature.fits(moved[:, j])
+            np.testing.assert_array_equal(circuit.log_likelihood(moved)[inside], circuit.log_likelihood(rows)[inside])
