@@ -12,7 +12,7 @@ from scipy.special import log_softmax, logit, xlogy
 
 from likely.errors import ProblemError
 from likely.predictor import Form
-from likely.problem.tolerances import MARGIN_ROUNDING, SCORE_MARGIN
+from likely.problem.tolerances import MARGIN_ROUNDING, SCORE_MARGIN, SINGLES_ROUNDING, rounding
 from likely.schema.values import Numbers, plain
 
 
@@ -154,7 +154,7 @@ def between(form: Form, low: float = -math.inf, high: float = math.inf, *, outpu
 
 
 def prediction(form: Form, low: float = -math.inf, high: float = math.inf) -> Goal:
-    """A regressor's prediction lies between two numbers.
+    """A regressor's prediction lies between two numbers, up to what a model that computes in singles rounds.
 
     Args:
         form: The regressor.
@@ -168,11 +168,11 @@ def prediction(form: Form, low: float = -math.inf, high: float = math.inf) -> Go
         if high <= 0:
             raise ProblemError("A goal for a prediction", "be above 0, as all predictions are", ends, "raise it")
         ends = math.log(low) if low > 0 else -math.inf, math.log(high) if high < math.inf else math.inf
-    return replace(between(form, *ends), sentence=f"the prediction lies between {low:g} and {high:g}")
+    return replace(between(form, *_outwards(*ends)), sentence=f"the prediction lies between {low:g} and {high:g}")
 
 
 def probability(form: Form, label: Any, low: float = 0.0, high: float = 1.0) -> Goal:
-    """The model's probability of a class lies between two numbers.
+    """The model's probability of a class lies between two numbers, up to what a model that computes in singles rounds.
 
     Args:
         form: A classifier that has probabilities.
@@ -184,7 +184,10 @@ def probability(form: Form, label: Any, low: float = 0.0, high: float = 1.0) -> 
     if not (0 <= low <= high <= 1 and (low, high) != (0, 1)):
         raise ProblemError("A probability to reach", "have 0 <= low <= high <= 1, not all of it", (low, high), "give a bound")
     sentence = f"the probability of {form.classes[index]!r} lies between {low:g} and {high:g}"
-    return Goal(_probability(form, index, low, high), sentence)
+    # no end is widened away
+    wider_low = low - SINGLES_ROUNDING if low > SINGLES_ROUNDING else low
+    wider_high = high + SINGLES_ROUNDING if high < 1 - SINGLES_ROUNDING else high
+    return Goal(_probability(form, index, wider_low, wider_high), sentence)
 
 
 def _probability(form: Form, index: int, low: float, high: float) -> tuple[Alternative, ...]:
@@ -196,7 +199,8 @@ def _probability(form: Form, index: int, low: float, high: float) -> tuple[Alter
         sign = 1.0 if index == 1 else -1.0
         coefficients = np.array([-sign, sign]) if kind == "softmax" else np.array([sign])
         ends = (2 * low - 1, 2 * high - 1) if kind == "huber" else logit(_doubles(low, high)) / form.link.scale
-        return (_within(coefficients, ends[0] if low > 0 else -math.inf, ends[1] if high < 1 else math.inf, reached),)
+        ends = _outwards(ends[0] if low > 0 else -math.inf, ends[1] if high < 1 else math.inf)
+        return (_within(coefficients, *ends, reached),)
     if kind != "softmax":
         hint = "use to_class, or between for a score"
         raise ProblemError("A probability to reach", "be a softmax, a logistic function or a share", f"link {kind!r}", hint)
@@ -206,6 +210,11 @@ def _probability(form: Form, index: int, low: float, high: float) -> tuple[Alter
 def _doubles(low: float, high: float) -> tuple[float, float]:
     """What probabilities are that count as at least `low` or at most `high`: as doubles, they are 1 or 0 before they are."""
     return min(low, 1 - 2**-53), max(high, 5e-324)
+
+
+def _outwards(low: float, high: float) -> tuple[float, float]:
+    """Ends that hold all scores between `low` and `high` as a model in singles adds them up: an end may be one of its own."""
+    return low - rounding(low, SINGLES_ROUNDING), high + rounding(high, SINGLES_ROUNDING)
 
 
 def _within(coefficients: Numbers, low: float, high: float, class_index: int | None = None) -> Alternative:
