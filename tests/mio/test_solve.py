@@ -188,3 +188,12 @@ def test_missing_pyomo(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_limits_are_kept() -> None:
     result = mio.solve(small(), Limits(seconds=1e-6))
     assert result.status in ("feasible", "unknown")
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_infinite_seconds_are_no_limit(solver: str) -> None:
+    if solver == "scip":
+        pytest.importorskip("pyscipopt")
+    result = mio.solve(small(), Limits(seconds=math.inf), solver=solver)
+    assert result.status == "optimal"
+    assert result.solutions[0].cost == pytest.approx(2.0001, abs=1e-6)

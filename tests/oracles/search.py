@@ -24,13 +24,16 @@ from tests.oracles.circuits import breaks_of, values_of
 
 #: Two computations of one score, or of one log-likelihood, may differ by this much, relative to their size.
 ROUNDING = 1e-9
+#: What one operation on doubles is off by, relative to its result.
+ROUNDOFF = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Every row that reaches an alternative of the goal, the best first; one that reaches two is there twice.
+    """Every row that may reach an alternative of the goal, the best first; one that may reach two is there twice.
 
-    A row is `sure` if it does so by more than rounding, or if there is no rounding.
+    So a row is of one of three kinds. It is `sure` if it is an answer whichever way its terms are added up. It is here without
+    being sure if the rounding of those terms decides: an engine may take it or leave it. All others are no answers.
     """
 
     rows: np.ndarray
@@ -105,6 +108,25 @@ def exact_scores(problem: Problem, rows: np.ndarray) -> bool:
     return isinstance(problem.form, TreeEnsemble) or bool((numbers * 64 == np.round(numbers * 64)).all())
 
 
+def score_rounding(form: Any, rows: np.ndarray) -> np.ndarray:
+    """By how much the largest score of each row can differ between two ways of adding up its terms.
+
+    A sum of n terms is off by at most n roundoffs of the sum of their sizes, and each of two ways may be.
+    """
+    if isinstance(form, TreeEnsemble):
+        terms, size = len(form.roots) + 1, len(form.roots) * np.abs(form.values).max() + np.abs(form.base).max()
+        return np.full(len(rows), 2 * ROUNDOFF * (terms + 1) * size)
+    numbers = np.where(rows < -(2.0**999), 0.0, np.abs(rows))
+    slopes = [abs(c.slope) * (numbers[:, c.feature] + abs(c.center)) + abs(c.intercept) for c in form.columns]
+    sizes = np.stack(slopes, axis=1) + np.abs(form.inputs(rows))
+    layers = [(form.weights, form.bias)] if isinstance(form, LinearModel) else list(form.layers)
+    terms = 3
+    for weights, bias in layers:
+        sizes = sizes @ np.abs(weights).T + np.abs(bias)
+        terms += weights.shape[1] + 1
+    return np.asarray(2 * ROUNDOFF * terms * sizes.max(axis=1))
+
+
 def answers_of(problem: Problem, rows: np.ndarray | None = None) -> Answers:
     """The answers among these rows; among all there are, unless said otherwise."""
     rows = space_of(problem) if rows is None else rows
@@ -122,9 +144,9 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
     alternative, plausibility = problem.goal.alternatives[a], problem.plausibility
     scores = problem.form.score(rows)
     room = (scores @ alternative.coefficients.T - alternative.lower).min(axis=1)
-    slack = 0.0 if exact_scores(problem, rows) else ROUNDING * (1 + np.abs(scores).max(axis=1))
-    last_place = 1e-12 * (1 + np.abs(scores).max(axis=1))  # an end that is missed by a unit in the last place counts as reached
-    sure, possible = room >= slack, room >= -np.maximum(slack, last_place)
+    most = np.abs(alternative.coefficients).sum(axis=1).max()
+    edge = most * score_rounding(problem.form, rows) + ROUNDOFF * np.abs(alternative.lower).max()
+    sure, possible = room >= (0.0 if exact_scores(problem, rows) else edge), room >= -edge
     if alternative.share is not None:
         share = problem.form.probabilities(rows)[:, alternative.share.output]
         low, high = alternative.share.low, alternative.share.high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import likely
+from likely.circuit import Categories, Circuit, Histogram, Product
 from likely.errors import ProblemError
 from likely.predictor import Column, LinearModel, Link
 from likely.problem import Conflict, Limits, Plausibility, Problem, likeliest, to_class, why
@@ -27,7 +29,7 @@ from tests.strategies import generators, problems
 
 def demands_of(problem: Problem) -> list[int]:
     plausibility = problem.plausibility
-    return list(range(len(problem.schema.constraints) + (plausibility is not None and plausibility.lower > -math.inf)))
+    return list(range(len(problem.schema.constraints) + (plausibility is not None and plausibility.counts)))
 
 
 def smallest_conflicts(problem: Problem) -> list[set[int]]:
@@ -50,9 +52,10 @@ def named(problem: Problem, conflict: Conflict) -> set[int]:
 
 
 def clearly_infeasible(problem: Problem) -> bool:
-    """Whether no row meets all demands, by more than rounding (a weight of likelihood alone is no demand)."""
-    clear = answers_of(problem).sure.all() and answers_of(kept(problem, ())).sure.all()
-    return bool(clear) and solve(kept(problem, demands_of(problem))).status == "infeasible"
+    """Whether no row meets all demands, and rounding decides of no set of them whether a row meets it."""
+    demands = demands_of(problem)
+    sets = (subset for size in range(len(demands) + 1) for subset in combinations(demands, size))
+    return solve(problem).status == "infeasible" and all(answers_of(kept(problem, subset)).sure.all() for subset in sets)
 
 
 @given(problems(rows=150, features=3), generators())
@@ -66,8 +69,6 @@ def test_smallest_conflict(problem: Problem, rng: np.random.Generator) -> None:
         assert named(asked, conflict) in wanted
         for reason, demand in zip(conflict.reasons, sorted(named(asked, conflict)), strict=True):
             answers = answers_of(kept(asked, set(demands_of(asked)) - {demand}))
-            if not answers.sure.all():
-                continue  # whether a row is likely enough is a matter of rounding
             assert (reason.without is None) == (not len(answers.rows))
             if reason.without is not None:
                 assert reason.without == pytest.approx(answers.best, abs=1e-6 + rounding(answers.best))
@@ -80,8 +81,6 @@ def judge_way_out(problem: Problem, conflict: Conflict) -> None:
     for size in range(len(demands) + 1):
         sets = [set(demands) - set(given_up) for given_up in combinations(demands, size)]
         answers = [answers_of(kept(problem, left)) for left in sets]
-        if not all(found.sure.all() for found in answers):
-            return  # whether a row is likely enough is a matter of rounding
         costs = [found.best for found in answers if len(found.rows)]
         if costs:
             assert conflict.way_out is not None
@@ -121,6 +120,21 @@ def test_a_threshold_says_what_can_be_reached() -> None:
     assert reason.reachable == most
     assert str(reason).startswith("an answer must be likely enough (a log-likelihood of at least -1.00): without this, there is ")
     assert str(reason).endswith(f"; the likeliest row that meets all the other demands has {most:.2f}")
+
+
+def test_possible_is_a_demand_where_likelihood_only_has_a_weight() -> None:
+    """Without another n, m must be at least 4, and the circuit gives no mass to more than 1."""
+    problem = loan(likely.Immutable("n"), likely.Immutable("c"))
+    leaves = Histogram(0, (0, 7), (1 / 7,)), Categories(1, (0.5, 0.25, 0.25)), Histogram(2, (0, 2, 5), (0.5, 0.0))
+    circuit = Circuit(problem.schema.features, (*leaves, Product((0, 1, 2))), floor=0.0)
+    weighted = replace(problem, plausibility=Plausibility(circuit, weight=0.5))
+    assert solve(weighted).status == "infeasible"
+    conflict = why(weighted, solve)
+    possible = "an answer must be possible: its values, taken together, must not have a likelihood of zero"
+    assert [reason.demand for reason in conflict.reasons] == ["'n' may not change", possible]
+    assert conflict.reasons[1].reachable is None
+    assert conflict.reasons[1].without == 4
+    assert str(conflict.reasons[1]) == f"{possible}: without this, there is an answer at cost 4"
 
 
 def test_a_goal_beyond_every_row_needs_no_demand() -> None:

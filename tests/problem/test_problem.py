@@ -51,12 +51,29 @@ def test_plausibility_is_numbers(least: float, weight: float) -> None:
 
 
 def test_limits_are_sensible() -> None:
-    for wrong in ({"seconds": 0}, {"nodes": 0}, {"solutions": 0}):
+    for wrong in ({"seconds": 0}, {"seconds": -math.inf}, {"seconds": math.nan}, {"nodes": 0}, {"solutions": 0}):
         with pytest.raises(ProblemError, match="Limits must be positive"):
             Limits(**wrong)  # type: ignore[arg-type]
     for wrong in ({"absolute_gap": -1.0}, {"relative_gap": math.nan}, {"pool_gap": -0.1}):
         with pytest.raises(ProblemError, match="Gaps and `pool_gap` must not be negative"):
             Limits(**wrong)
+
+
+@pytest.mark.parametrize("name", ["seconds", "absolute_gap", "relative_gap", "pool_gap"])
+@pytest.mark.parametrize("wrong", ["5", None, True, 1j])
+def test_limits_are_numbers(name: str, wrong: object) -> None:
+    with pytest.raises(ProblemError, match=rf"Limits\({name}=\.\.\.\) must be a number; got .*: leave it out, or give math\.inf"):
+        Limits(**{name: wrong})  # type: ignore[arg-type]
+
+
+def test_nodes_have_no_infinity() -> None:
+    with pytest.raises(ProblemError, match=r"Limits\(nodes=\.\.\.\) must be a whole number; got inf"):
+        Limits(nodes=math.inf)  # type: ignore[arg-type]
+
+
+def test_infinite_seconds_are_no_limit() -> None:
+    problem = some_problem()
+    assert solve(problem, Limits(seconds=math.inf)).bounds == solve(problem).bounds
 
 
 def test_a_gap_is_never_negative() -> None:

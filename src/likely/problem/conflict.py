@@ -1,11 +1,12 @@
 """`why`: what excludes every answer, when there is none - and the cheapest way out.
 
-A *conflict* is a set of the problem's demands (constraints of the schema, the threshold of likelihood) that, with the goal
-and the features' domains, no row can meet. First a minimal one is found by leaving out demands, many at a time, as long as
-it is proved that there still is no row (Junker, "QuickXplain", AAAI 2004; Zeller and Hildebrandt, "Simplifying and isolating
-failure-inducing input", 2002): a number of questions to the engine that is polynomial in the number of demands. Then the
-smallest one is looked for by implicit hitting sets (Ignatiev et al., "Smallest MUS extraction with minimal hitting set
-dualization", CP 2015): whatever demands can be met, one that is left out of a largest such set is in every conflict.
+A *conflict* is a set of the problem's demands (constraints of the schema, and of likelihood: to reach the threshold, or where it
+only has a weight, to be possible at all) that, with the goal and the features' domains, no row can meet. First a minimal one is
+found by leaving out demands, many at a time, as long as it is proved that there still is no row (Junker, "QuickXplain", AAAI
+2004; Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): a number of questions to the engine that
+is polynomial in the number of demands. Then the smallest one is looked for by implicit hitting sets (Ignatiev et al., "Smallest
+MUS extraction with minimal hitting set dualization", CP 2015): whatever demands can be met, one that is left out of a largest such
+set is in every conflict.
 
 The *way out* is the smallest set of demands to give up (a minimal correction set), of those the one with the cheapest answer; it
 is the smallest hitting set of all conflicts, found as in MaxHS (Davies and Bacchus, "Solving MAXSAT by solving a sequence of
@@ -55,7 +56,7 @@ class Reason:
     """One demand of a conflict, in words, and what giving it up alone would bring."""
 
     demand: str
-    #: The constraint of the schema; None for the threshold of likelihood.
+    #: The constraint of the schema; None for the demand of likelihood.
     constraint: Constraint | None
     #: The objective of the best answer without this demand (all others kept); None if there is still none.
     without: float | None
@@ -81,7 +82,7 @@ class Reason:
 class WayOut:
     """Demands to give up together, and the answer that this would bring."""
 
-    #: In words, and as constraints of the schema (None for the threshold of likelihood).
+    #: In words, and as constraints of the schema (None for the demand of likelihood).
     demands: tuple[str, ...]
     constraints: tuple[Constraint | None, ...]
     #: The cost of the answer (with a weight of likelihood: its objective), and the row itself, as doubles.
@@ -152,7 +153,7 @@ def kept(problem: Problem, demands: Iterable[int]) -> Problem:
 
     Args:
         problem: The problem with all of them.
-        demands: Places of constraints in the schema; the threshold of likelihood is the one after the last.
+        demands: Places of constraints in the schema; what is demanded of likelihood is the one after the last.
     """
     wanted = set(demands)
     constraints = tuple(constraint for i, constraint in enumerate(problem.schema.constraints) if i in wanted)
@@ -168,8 +169,8 @@ class _Asking:
 
     def __init__(self, problem: Problem, solve: Solve, limits: Limits) -> None:
         self.problem, self.solve, self.limits = problem, solve, replace(limits, solutions=1, other_features=False)
-        threshold = problem.plausibility is not None and problem.plausibility.lower > -math.inf
-        self.everything: Members = frozenset(range(len(problem.schema.constraints) + threshold))
+        likelihood = problem.plausibility is not None and problem.plausibility.counts
+        self.everything: Members = frozenset(range(len(problem.schema.constraints) + likelihood))
         #: The share of the time after which nothing more is asked.
         self.end = 1.0
         self._started = time.perf_counter()
@@ -268,7 +269,8 @@ def _reason(asking: _Asking, demand: int, words: LikelihoodWords | None) -> Reas
     constraint = _constraint(asking, demand)
     if constraint is not None:
         return Reason(str(constraint), constraint, without, decided=decided)
-    reachable = likeliest(asking.problem, asking.solve, asking.within()) if without is not None or not decided else None
+    helps = without is not None or not decided
+    reachable = likeliest(asking.problem, asking.solve, asking.within()) if helps and _threshold(asking) > -math.inf else None
     told = "" if reachable is None else f"has {reachable:.2f}" if words is None else f"is {words.of(reachable)}"
     return Reason(_demand(asking, demand, words), None, without, reachable, decided, told)
 
@@ -278,14 +280,21 @@ def _constraint(asking: _Asking, demand: int) -> Constraint | None:
     return constraints[demand] if demand < len(constraints) else None
 
 
+def _threshold(asking: _Asking) -> float:
+    assert asking.problem.plausibility is not None
+    return asking.problem.plausibility.lower
+
+
 def _demand(asking: _Asking, demand: int, words: LikelihoodWords | None) -> str:
-    constraint, plausibility = _constraint(asking, demand), asking.problem.plausibility
+    constraint = _constraint(asking, demand)
     if constraint is not None:
         return str(constraint)
-    assert plausibility is not None
+    lower = _threshold(asking)
+    if lower == -math.inf:
+        return "an answer must be possible: its values, taken together, must not have a likelihood of zero"
     if words is not None:
         return f"an answer must be {words.asked}"
-    return f"an answer must be likely enough (a log-likelihood of at least {plausibility.lower:.2f})"
+    return f"an answer must be likely enough (a log-likelihood of at least {lower:.2f})"
 
 
 def _way_out(asking: _Asking, conflict: Members, words: LikelihoodWords | None) -> WayOut | None:

@@ -131,7 +131,7 @@ class Limits:
     With `solutions` > 1 the answers differ in at least one value (of a real feature: in the cell of the circuit, the trees
     and the rules that it lies in); with `other_features` each changes another set of features (an explainer
     asks for more: none changes all that a better one changes). None is costlier than the best
-    by more than the share `pool_gap` of it (the paper's rho).
+    by more than the share `pool_gap` of it (the paper's rho). `seconds=math.inf` is no limit.
     """
 
     seconds: float = 60.0
@@ -147,6 +147,12 @@ class Limits:
             count = getattr(self, name)
             if isinstance(count, bool) or not isinstance(count, int | np.integer):
                 raise ProblemError(f"Limits({name}=...)", "be a whole number", repr(count), "leave it out")
+        for name in ("seconds", "absolute_gap", "relative_gap", "pool_gap"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
+                raise ProblemError(
+                    f"Limits({name}=...)", "be a number", repr(number), "leave it out, or give math.inf for no limit"
+                )
         if not (self.seconds > 0 and self.nodes > 0 and self.solutions > 0):
             raise ProblemError("Limits", "be positive", (self.seconds, self.nodes, self.solutions), "leave them out")
         if not (self.absolute_gap >= 0 and self.relative_gap >= 0 and self.pool_gap >= 0):

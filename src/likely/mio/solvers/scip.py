@@ -13,6 +13,9 @@ from likely.errors import MissingExtraError
 from likely.mio.modelling import Block, OutOfTimeError, in_time, require_pyomo, seconds_left, until, write_for_solver
 from likely.mio.solvers.solver import TOO_LATE, Effort, Going, Outcome, Report
 
+#: What SCIP takes for no limit of time.
+_NO_LIMIT = 1e20
+
 
 class Scip:
     """SCIP."""
@@ -73,7 +76,7 @@ class Scip:
     def _set(self, scip: Any, effort: Effort) -> None:
         scip.setParams(
             {
-                "limits/time": max(0.0, seconds_left()),
+                "limits/time": min(max(0.0, seconds_left()), _NO_LIMIT),
                 "limits/totalnodes": effort.nodes,
                 "limits/absgap": effort.absolute_gap,
                 "limits/gap": effort.relative_gap,
