@@ -228,6 +228,45 @@ def test_a_conflict_of_many_demands_takes_few_questions() -> None:
     assert asked < 24 * 24
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_questions_are_linear_in_the_number_of_demands(seed: int) -> None:
+    """Overlapping rules have exponentially many conflicts and ways out: what is not proved is said, and there is a way out."""
+    problem, asked = many_rules(seed), 0
+
+    def counted(problem: Problem, limits: Limits) -> likely.problem.Result:
+        nonlocal asked
+        asked += 1
+        return solve(problem, limits)
+
+    conflict = why(problem, counted)
+    demands = len(problem.schema.constraints)
+    assert demands >= 15
+    assert asked <= 2 * 30 + 6 * demands
+    assert conflict.way_out is not None
+    left = set(range(demands)) - {problem.schema.constraints.index(rule) for rule in conflict.way_out.constraints if rule}
+    assert kept(problem, left).admits(conflict.way_out.row[None])[0]
+    assert solve(kept(problem, named(problem, conflict))).status == "infeasible"
+
+
+def many_rules(seed: int) -> Problem:
+    """Ten numbers that a linear model reads, and rules that each keep one or two of them from where it wants them."""
+    rng, count = np.random.default_rng(seed), 10
+    factual, weights = rng.integers(2, 6, count).astype(float), rng.normal(size=count)
+    rules: list[likely.schema.Constraint] = [likely.MaxChanges(2), *(likely.Immutable(f"n{i}") for i in range(0, count, 2))]
+    for i, (weight, value) in enumerate(zip(weights, factual, strict=True)):
+        end = "upper" if weight > 0 else "lower"
+        rules.append(likely.Range(f"n{i}", **{end: int(value + np.sign(weight))}))
+        other = (i + 1) % count
+        a, b = float(np.sign(weight)), float(np.sign(weights[other]))
+        rules.append(likely.LinearConstraint({f"n{i}": a, f"n{other}": b}, a * value + b * factual[other] + 1))
+    room = sum(abs(weight) * (9 - value if weight > 0 else value) for weight, value in zip(weights, factual, strict=True))
+    columns = tuple(Column(i, 1.0) for i in range(count))
+    form = LinearModel(Link("logistic"), ("no", "yes"), columns, weights[None], np.array([-(weights @ factual) - 0.5 * room]))
+    return Problem(
+        likely.Schema([likely.Integer(f"n{i}", 0, 9) for i in range(count)], rules), factual, form, to_class(form, "yes")
+    )
+
+
 def test_the_limit_of_time_is_for_all_questions_together() -> None:
     def slow(problem: Problem, limits: Limits) -> likely.problem.Result:
         time.sleep(min(0.02, limits.seconds))
@@ -235,8 +274,16 @@ def test_the_limit_of_time_is_for_all_questions_together() -> None:
 
     started = time.perf_counter()
     conflict = why(granted(30), slow, Limits(seconds=0.5))
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 2  # a busy machine
     assert not conflict.smallest
+
+
+def test_hitting_sets_end_in_time() -> None:
+    """Disjoint pairs have 2 ** 30 smallest hitting sets; that none is smaller than them is seen at once."""
+    pairs = [frozenset({2 * i, 2 * i + 1}) for i in range(30)]
+    assert smallest_hitting_set(pairs, 29) is None
+    with pytest.raises(TimeoutError):
+        list(hitting_sets(pairs, 30, time.perf_counter() + 0.05))
 
 
 @given(st.lists(st.frozensets(st.integers(0, 7), min_size=1, max_size=4), max_size=8))

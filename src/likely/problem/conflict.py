@@ -5,8 +5,9 @@ only has a weight, to be possible at all) that, with the goal and the features' 
 found by leaving out demands, many at a time, as long as it is proved that there still is no row (Junker, "QuickXplain", AAAI
 2004; Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): a number of questions to the engine that
 is polynomial in the number of demands. Then the smallest one is looked for by implicit hitting sets (Ignatiev et al., "Smallest
-MUS extraction with minimal hitting set dualization", CP 2015): whatever demands can be met, one that is left out of a largest such
-set is in every conflict.
+MUS extraction with minimal hitting set dualization", CP 2015): whatever demands can be met, one that is left out of a largest
+such set is in every conflict. What a row that was found meets is not asked again, and what is not proved after a number of
+questions that is linear in the number of demands is not called proved.
 
 The *way out* is the smallest set of demands to give up (a minimal correction set), of those the one with the cheapest answer; it
 is the smallest hitting set of all conflicts, found as in MaxHS (Davies and Bacchus, "Solving MAXSAT by solving a sequence of
@@ -28,7 +29,7 @@ from likely.problem.engine import Solve
 from likely.problem.hitting_sets import Members, hitting_sets, smallest_hitting_set
 from likely.problem.plausibility import Plausibility
 from likely.problem.problem import Limits, Problem
-from likely.problem.result import Result
+from likely.problem.result import Bounds, Result
 from likely.schema import Constraint
 from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
 from likely.schema.values import Numbers
@@ -39,6 +40,11 @@ _ANY_GAP = 1e300
 _SHRINKING, _SMALLEST = 0.5, 0.7
 #: Less time than this is none.
 _LEAST_SECONDS = 1e-3
+#: How many questions may be asked for a smaller conflict than the first, and for a better way out than the first: some, and some
+#: more per demand. The number that would prove that there is none is exponential.
+_PATIENCE = 30, 1
+#: What is known of a question that there was no time to ask.
+_UNDECIDED = Result("unknown", (), Bounds(math.inf, -math.inf))
 
 
 @dataclass(frozen=True)
@@ -174,14 +180,32 @@ class _Asking:
         #: The share of the time after which nothing more is asked.
         self.end = 1.0
         self._started = time.perf_counter()
+        alone = [kept(problem, (demand,)) for demand in sorted(self.everything)]
+        self._rules = [each.schema.compile(problem.factual) for each in alone[: len(problem.schema.constraints)]]
+        self._likely = alone[-1] if likelihood else None
         self._met: list[Members] = []
         self._excluded: list[Members] = []
         self._best: dict[Members, Result] = {}
+        self._asked = 0
 
     @property
     def seconds(self) -> float:
         """What is left of the time."""
-        return self.end * self.limits.seconds - (time.perf_counter() - self._started)
+        return self.moment - time.perf_counter()
+
+    @property
+    def moment(self) -> float:
+        """When the time is over, by `time.perf_counter`."""
+        return self._started + self.end * self.limits.seconds
+
+    def patience(self) -> Callable[[], bool]:
+        """For what makes a good answer better: says whether that may go on, by time and by the number of questions from here."""
+        most = self._asked + _PATIENCE[0] + _PATIENCE[1] * len(self.everything)
+        return lambda: self._asked < most and self.seconds >= _LEAST_SECONDS
+
+    def most_met(self, demands: Members) -> Members:
+        """The most demands that a known row meets together with these; these themselves if none is known."""
+        return max((met for met in self._met if demands <= met), key=len, default=demands)
 
     def within(self, *, any_answer: bool = False) -> Limits:
         """The limits of one question."""
@@ -201,19 +225,27 @@ class _Asking:
     def best_without(self, given_up: Members) -> Result:
         """The best answer if these demands are given up."""
         demands = self.everything - given_up
+        if demands not in self._best and self.seconds < _LEAST_SECONDS:
+            return _UNDECIDED
         if demands not in self._best:
             self._best[demands] = self.solve(kept(self.problem, demands), self.within())
             self._noted(demands, self._best[demands])
         return self._best[demands]
 
     def _noted(self, demands: Members, result: Result) -> bool | None:
+        self._asked += 1
         if result.solutions:
-            self._met.append(demands)
+            self._met.append(demands | self._met_by(result.solutions[0].row[None]))
             return True
         if result.status == "infeasible":
             self._excluded.append(demands)
             return False
         return None
+
+    def _met_by(self, row: Numbers) -> Members:
+        """The demands that a row meets, which lies in the domains and reaches the goal."""
+        met = {i for i, rules in enumerate(self._rules) if all(rule.satisfied(row)[0] for rule in rules)}
+        return frozenset(met | ({len(self._rules)} if self._likely is not None and self._likely.admits(row)[0] else set()))
 
 
 # -- conflicts -----------------------------------------------------------------------------------------------------------
@@ -239,23 +271,29 @@ def _shrunk(asking: _Asking, conflict: Members) -> Members:
 def _smallest(asking: _Asking, conflict: Members) -> tuple[Members, bool]:
     """The smallest conflict, or the smallest that is known; and whether that is proved."""
     corrections: list[Members] = []
-    while True:
-        candidate = smallest_hitting_set(corrections, len(conflict) - 1)
+    going = asking.patience()
+    while going():
+        try:
+            candidate = smallest_hitting_set(corrections, len(conflict) - 1, asking.moment)
+        except TimeoutError:
+            break
         if candidate is None:  # every conflict has as many demands as this one
             return conflict, True
         possible = asking.possible(candidate)
         if possible is None:
-            return conflict, False
+            break
         if not possible:
             return candidate, True
         corrections.append(asking.everything - _grown(asking, candidate))
+    return conflict, False
 
 
 def _grown(asking: _Asking, demands: Members) -> Members:
     """Demands that can be met, with more added as long as they still can (one that is not decided is left out)."""
+    demands = asking.most_met(demands)
     for demand in sorted(asking.everything - demands):
-        if asking.possible(demands | {demand}):
-            demands |= {demand}
+        if demand not in demands and asking.possible(demands | {demand}):
+            demands = asking.most_met(demands | {demand})
     return demands
 
 
@@ -269,8 +307,8 @@ def _reason(asking: _Asking, demand: int, words: LikelihoodWords | None) -> Reas
     constraint = _constraint(asking, demand)
     if constraint is not None:
         return Reason(str(constraint), constraint, without, decided=decided)
-    helps = without is not None or not decided
-    reachable = likeliest(asking.problem, asking.solve, asking.within()) if helps and _threshold(asking) > -math.inf else None
+    helps = (without is not None or not decided) and _threshold(asking) > -math.inf and asking.seconds >= _LEAST_SECONDS
+    reachable = likeliest(asking.problem, asking.solve, asking.within()) if helps else None
     told = "" if reachable is None else f"has {reachable:.2f}" if words is None else f"is {words.of(reachable)}"
     return Reason(_demand(asking, demand, words), None, without, reachable, decided, told)
 
@@ -297,33 +335,54 @@ def _demand(asking: _Asking, demand: int, words: LikelihoodWords | None) -> str:
     return f"an answer must be likely enough (a log-likelihood of at least {lower:.2f})"
 
 
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """Demands to give up, and the best answer then."""
+
+    given_up: Members
+    result: Result
+
+    def better_than(self, other: _Way | None) -> bool:
+        """Whether there is an answer, of fewer demands given up, or of as many at a lower cost."""
+        return bool(self.result.solutions) and (other is None or self._rank < other._rank)
+
+    @property
+    def _rank(self) -> tuple[int, float]:
+        return len(self.given_up), self.result.solutions[0].objective
+
+
 def _way_out(asking: _Asking, conflict: Members, words: LikelihoodWords | None) -> WayOut | None:
     """The fewest demands to give up, and of as few those that bring the cheapest answer."""
-    conflicts, tried, proved = [conflict], set[Members](), True
-    best: tuple[float, Members, Numbers] | None = None
-    while asking.seconds >= _LEAST_SECONDS:
-        most = len(asking.everything) if best is None else len(best[1])
-        given_up = next((chosen for chosen in hitting_sets(conflicts, most) if chosen not in tried), None)
-        if given_up is None:
-            break
-        tried.add(given_up)
-        result = asking.best_without(given_up)
-        if result.solutions:
-            answer = result.solutions[0]
-            proved &= result.status == "optimal"
-            best = min(best or (math.inf, given_up, answer.row), (answer.objective, given_up, answer.row), key=lambda way: way[0])
-        elif result.status == "infeasible":
+    first = asking.everything - _grown(asking, frozenset())
+    best: _Way | None = None
+    tried, proved = [first], True
+    conflicts, going = [conflict], asking.patience()
+    given_up: Members | None = first
+    while given_up is not None:
+        way = _Way(given_up, asking.best_without(given_up))
+        best = way if way.better_than(best) else best
+        if not way.result.solutions and way.result.status == "infeasible":
             conflicts.append(_shrunk(asking, asking.everything - given_up))
         else:
+            proved &= way.result.status == "optimal"
+        given_up = None
+        try:
+            most = len(asking.everything) if best is None else len(best.given_up)
+            untried = (chosen for chosen in hitting_sets(conflicts, most, asking.moment) if chosen not in tried)
+            given_up = next(untried, None)
+        except TimeoutError:
             proved = False
-    else:
-        proved = False
-    if best is None:
-        return None
-    cost, given_up, row = best
-    places = sorted(given_up)
+        if given_up is not None and not going():
+            given_up, proved = None, False
+        tried += [] if given_up is None else [given_up]
+    return None if best is None else _in_words(asking, best, words, proved)
+
+
+def _in_words(asking: _Asking, way: _Way, words: LikelihoodWords | None, proved: bool) -> WayOut:
+    places = sorted(way.given_up)
     demands, constraints = (tuple(_demand(asking, i, words) for i in places), tuple(_constraint(asking, i) for i in places))
-    return WayOut(demands, constraints, cost, row, proved)
+    answer = way.result.solutions[0]
+    return WayOut(demands, constraints, answer.objective, answer.row, proved)
 
 
 def likeliest(problem: Problem, solve: Solve, limits: Limits | None = None) -> float | None:
