@@ -18,10 +18,12 @@ References:
 
 from likely.circuit.learning.learn import Learned, learn
 from likely.circuit.learning.refine import refine
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.check import Report
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.nodes import Bernoulli, Categories, Coded, Histogram, Leaf, Node, Parametric, Product, Sum
 from likely.circuit.model.tolerances import FLOOR
+from likely.circuit.model.warps import Warp
 from likely.circuit.queries.evaluate import (
     Derivatives,
     LogLikelihoodBounds,
@@ -46,6 +48,7 @@ __all__ = [
     "Coded",
     "Completion",
     "Derivatives",
+    "GaussianBlock",
     "Histogram",
     "Leaf",
     "Learned",
@@ -56,6 +59,7 @@ __all__ = [
     "Product",
     "Report",
     "Sum",
+    "Warp",
     "bounds",
     "complete",
     "conditional",

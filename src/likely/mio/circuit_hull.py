@@ -27,7 +27,7 @@ from itertools import chain
 
 import numpy as np
 
-from likely.circuit import Circuit, Leaf, Sum
+from likely.circuit import Circuit, Leaf, Product, Sum
 from likely.mio.circuit import Likelihood, edge_logs, leaf_values
 from likely.mio.inputs import Cells, RowVariables, cell_holds, encode_cells
 from likely.mio.intervals import CellTree, Node
@@ -104,7 +104,7 @@ class _Flow:
                 alive.append(bool((logs > -math.inf).any()))
             elif isinstance(node, Sum):
                 alive.append(any(alive[a] and log > -math.inf for a, log in zip(node.children, self.edges[n], strict=True)))
-            else:
+            elif isinstance(node, Product):
                 alive.append(all(alive[a] for a in node.children))
         return alive
 
@@ -128,7 +128,7 @@ class _Flow:
                 terms += self._encode_leaf(block, n, node.variable, into[n])
             elif isinstance(node, Sum):
                 terms += self._encode_sum(block, n, node, into)
-            else:
+            elif isinstance(node, Product):
                 for a in node.children:
                     into[a] += into[n]
         if self.alive[-1]:
@@ -185,7 +185,7 @@ class _Flow:
                 logs.append(leaves[n][3])
             elif isinstance(node, Sum):
                 logs.append(max(logs[a] + float(log) for a, log in zip(node.children, self.edges[n], strict=True)))
-            else:
+            elif isinstance(node, Product):
                 logs.append(sum(logs[a] for a in node.children))
         return logs
 
@@ -207,7 +207,7 @@ class _Flow:
                 if (n, best) in self.edge_flows:
                     self.edge_flows[n, best].set_value(1)
                 stack.append(node.children[best])
-            else:
+            elif isinstance(node, Product):
                 stack += node.children
 
     def _set_leaf(self, n: int, j: int, where: tuple[str, int], value: float) -> None:

@@ -101,7 +101,7 @@ class _Paper:
                 dead = possible and any(end == -math.inf for end in ends[1])
                 low.append(math.inf if dead else sum(ends[0]))
                 high.append(-math.inf if dead else sum(ends[1]))
-            else:
+            elif isinstance(node, Sum):
                 maxima = [self._ends(node, logs, low, high) for logs in self.edges[n]]
                 low.append(min(ends[0] for ends in maxima))
                 high.append(min(ends[1] for ends in maxima))
@@ -124,7 +124,7 @@ class _Paper:
                 self._encode_leaf(block, n)
             elif isinstance(node, Product):
                 add(block, self.node[n] == total(self.node[a] for a in node.children))
-            else:
+            elif isinstance(node, Sum):
                 for which, logs in enumerate(self.edges[n]):
                     self._encode_maximum(block, n, node, which, logs)
         add(block, block.log_likelihood[0] <= self.node[len(self.circuit.nodes) - 1])
@@ -178,7 +178,7 @@ class _Paper:
                 logs.append(leaves[n][3] if leaves[n][3] > -math.inf else self.never)
             elif isinstance(node, Product):
                 logs.append(sum(logs[a] for a in node.children))
-            else:
+            elif isinstance(node, Sum):
                 both = [[logs[a] + float(log) for a, log in zip(node.children, added, strict=True)] for added in self.edges[n]]
                 logs.append(max(self.never, min(max(sums) for sums in both)))
         return logs

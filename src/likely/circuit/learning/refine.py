@@ -22,7 +22,7 @@ from likely.circuit.learning.bins import Bins
 from likely.circuit.learning.table import row_weights
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.measure import massless, measure
-from likely.circuit.model.nodes import Leaf, Node, Sum
+from likely.circuit.model.nodes import Leaf, Node, Product, Sum
 from likely.errors import CircuitError, LikelyWarning
 from likely.schema.values import LARGEST, Numbers
 
@@ -84,7 +84,7 @@ def _em_round(circuit: Circuit, rows: Numbers, weights: Numbers, strength: float
     nodes: list[Node] = list(circuit.nodes)
     start = 0
     for place, node in enumerate(nodes):
-        count = 0 if isinstance(node, Leaf) else len(node.children)
+        count = len(node.children) if isinstance(node, (Sum, Product)) else 0
         if isinstance(node, Sum):
             rows_of_child = edges[start : start + count] + LEAST_ROWS
             nodes[place] = replace(node, weights=tuple(rows_of_child / rows_of_child.sum()))
@@ -94,7 +94,7 @@ def _em_round(circuit: Circuit, rows: Numbers, weights: Numbers, strength: float
         width = len(cells.breaks) + 2  # a cell below, one above, one for the unknown
         counts = flat[offset : offset + len(cells.leaves) * width].reshape(len(cells.leaves), width)
         offset += counts.size
-        if all(parametric is None for parametric in cells.parametric):
+        if cells.leaves and all(parametric is None for parametric in cells.parametric):
             for place, leaf in zip(cells.leaves, _leaves(circuit, variable, counts, strength), strict=True):
                 nodes[place] = leaf
     return replace(circuit, nodes=tuple(nodes))

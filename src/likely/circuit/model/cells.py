@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely._core import Circuit as CoreCircuit
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.nodes import Leaf, Node, ParametricPart, Product, Sum
 from likely.schema.region import Region
@@ -41,6 +42,7 @@ class NodeKind(IntEnum):
     SUM = 0
     PRODUCT = 1
     LEAF = 2
+    BLOCK = 3
 
 
 @dataclass(frozen=True)
@@ -139,12 +141,13 @@ def _cells(circuit: Circuit, places: tuple[int, ...]) -> Cells:
 
 
 def _kind(node: Node) -> NodeKind:
-    return NodeKind.SUM if isinstance(node, Sum) else NodeKind.PRODUCT if isinstance(node, Product) else NodeKind.LEAF
+    kinds = {Sum: NodeKind.SUM, Product: NodeKind.PRODUCT, GaussianBlock: NodeKind.BLOCK}
+    return kinds.get(type(node), NodeKind.LEAF)
 
 
 def compiled(circuit: Circuit, cells: tuple[Cells, ...]) -> CoreCircuit:
     """The circuit in the compiled core."""
-    children = [() if isinstance(node, Leaf) else node.children for node in circuit.nodes]
+    children = [node.children if isinstance(node, (Sum, Product)) else () for node in circuit.nodes]
     weights = [
         node.weights if isinstance(node, Sum) else (1.0,) * len(edges)
         for node, edges in zip(circuit.nodes, children, strict=True)

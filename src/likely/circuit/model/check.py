@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.measure import mass
 from likely.circuit.model.nodes import Categories, Coded, Leaf, Node, Product, Sum
 from likely.circuit.model.tolerances import UNIT_SLACK
 from likely.errors import CircuitError
-from likely.schema.region import Region
+from likely.schema.region import Region, above, below
 from likely.schema.values import LARGEST, Name
 
 if TYPE_CHECKING:
@@ -48,8 +49,13 @@ def _scope(circuit: Circuit, place: int, node: Node, scope_of: list[int]) -> int
     if isinstance(node, Leaf):
         _check_leaf(circuit, place, node)
         return 1 << node.variable
+    if isinstance(node, GaussianBlock):
+        _check_block(circuit, place, node)
+        return sum(1 << variable for variable in node.variables)
     if not isinstance(node, (Sum, Product)):
-        raise CircuitError(f"Node {place}", "be a Sum, a Product or a leaf", type(node).__name__, "see likely.circuit")
+        raise CircuitError(
+            f"Node {place}", "be a Sum, a Product, a leaf or a GaussianBlock", type(node).__name__, "see likely.circuit"
+        )
     for child in node.children:
         if not 0 <= child < place:
             raise CircuitError(f"The children of node {place}", "stand before it", child, "sort the nodes, the root last")
@@ -106,6 +112,19 @@ def _check_leaf(circuit: Circuit, place: int, leaf: Leaf) -> None:
         )  # fmt: skip
 
 
+def _check_block(circuit: Circuit, place: int, block: GaussianBlock) -> None:
+    if block.variables[0] < 0 or block.variables[-1] >= len(circuit.variables):
+        rule = f"be from 0 to {len(circuit.variables) - 1}"
+        raise CircuitError(f"The variables of block {place}", rule, block.variables, "correct them")
+    for variable in block.variables:
+        feature = circuit.variables[variable]
+        if not feature.numeric or feature.atoms:
+            raise CircuitError(
+                f"Block {place}", "be over features of numbers without special codes", f"{feature.name!r} ({feature.kind})",
+                "give that feature a leaf", feature=feature.name,
+            )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Report:
     """What was verified of a circuit, by `Circuit.check`. That there is one means: ordered, smooth, decomposable."""
@@ -115,6 +134,10 @@ class Report:
     sums: int
     products: int
     leaves: int
+    #: Densities of several variables: `GaussianBlock`.
+    blocks: int
+    #: What was fitted: see `Circuit.parameters`.
+    parameters: int
     #: The farthest that the weights of a sum lie from 1.
     weight_error: float
     #: The leaves whose mass is not 1, with their mass: their densities are not probabilities (the paper's are not).
@@ -132,7 +155,9 @@ class Report:
     def __str__(self) -> str:
         lines = [
             f"{self.nodes} nodes, {self.edges} edges ({'a tree' if self.tree else 'nodes are shared'}): "
-            f"{self.sums} sums, {self.products} products, {self.leaves} leaves",
+            f"{self.sums} sums, {self.products} products, {self.leaves} leaves"
+            + (f", {self.blocks} blocks" if self.blocks else ""),
+            f"{self.parameters} parameters",
             "smooth: yes; decomposable: yes",
             f"weights sum to 1 within {self.weight_error:.1e}",
             "every leaf has mass 1" if self.normalised else f"{len(self.unnormalised)} leaves do not have mass 1",
@@ -156,6 +181,8 @@ def report(circuit: Circuit) -> Report:
         sums=len(sums),
         products=len(products),
         leaves=len(leaves),
+        blocks=sum(isinstance(node, GaussianBlock) for node in circuit.nodes),
+        parameters=circuit.parameters,
         weight_error=max((abs(math.fsum(node.weights) - 1) for node in sums), default=0.0),
         unnormalised=tuple((place, total) for place, total in masses if abs(total - 1) > UNIT_SLACK),
         uncovered=tuple((name, region) for name, region in uncovered if not region.empty),
@@ -165,10 +192,17 @@ def report(circuit: Circuit) -> Report:
 
 
 def _uncovered(circuit: Circuit, variable: int) -> Region:
-    """The values of a feature where every leaf is at the floor; a parametric leaf counts as covering all numbers."""
+    """The values of a feature where every leaf is at the floor.
+
+    A parametric leaf counts as covering all numbers, a block as covering the domain of its warp.
+    """
     cells = circuit.cells[variable]
     edges = np.concatenate([[-np.inf], cells.breaks, [np.inf]])
     bare = ~np.any(cells.densities > circuit.floor, axis=0)
     gaps = zip(edges[:-1][bare].tolist(), np.nextafter(edges[1:], -np.inf)[bare].tolist(), strict=True)
     uncovered = circuit.variables[variable].reachable(Region(tuple(gaps)))
+    for node in circuit.nodes:
+        if isinstance(node, GaussianBlock) and variable in node.variables:
+            warp = node.warps[node.variables.index(variable)]
+            uncovered = uncovered - Region.between(max(above(warp.lower), -LARGEST), min(below(warp.upper), LARGEST))
     return uncovered if cells.parametric.count(None) == len(cells.parametric) else uncovered - Region.between(-LARGEST, LARGEST)

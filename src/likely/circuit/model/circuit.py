@@ -16,9 +16,10 @@ import pandas as pd
 from likely._core import Circuit as CoreCircuit
 from likely._files import read_text, write_text
 from likely._jobs import thread_count
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.cells import Algebra, Cells, cells_of, compiled
 from likely.circuit.model.check import Report, report, scopes
-from likely.circuit.model.nodes import Leaf, Node, Product, Sum, node_from_dict, node_to_dict
+from likely.circuit.model.nodes import Leaf, Node, Product, Sum, node_from_dict, node_to_dict, parameters
 from likely.circuit.model.tolerances import FLOOR
 from likely.errors import CircuitError
 from likely.schema import Feature
@@ -37,8 +38,8 @@ class Circuit:
 
     Args:
         features: The variables that are columns of the table.
-        nodes: Sums, products and leaves in topological order: children before parents, the root last. A node may have
-            several parents.
+        nodes: Sums, products, leaves and blocks in topological order: children before parents, the root last. A node may
+            have several parents.
         target: The class, the last variable; None if there is none.
         floor: The least density of every leaf everywhere, so that a row outside all that was seen is unlikely, not
             impossible; 0 takes that away.
@@ -95,12 +96,24 @@ class Circuit:
         """How many edges there are: the work of one sweep."""
         return sum(len(node.children) for node in self.nodes if isinstance(node, (Sum, Product)))
 
+    @property
+    def parameters(self) -> int:
+        """How many numbers were fitted, each counted once: what a circuit has to earn by likelihood.
+
+        A sum has one less than its weights, a leaf of steps one less than its densities, codes or categories, a
+        parametric leaf those of its family; a block its mean and factor; a warp its knots, once for all blocks that
+        share it.
+        """
+        return parameters(self.nodes)
+
     def __len__(self) -> int:
         return len(self.nodes)
 
     def __repr__(self) -> str:
         kinds = [sum(isinstance(node, kind) for node in self.nodes) for kind in (Sum, Product, Leaf)]
-        size = f"{len(self.nodes)} nodes ({kinds[0]} sums, {kinds[1]} products, {kinds[2]} leaves) and {self.edges} edges"
+        blocks = sum(isinstance(node, GaussianBlock) for node in self.nodes)
+        ends = f"{kinds[2]} leaves" + (f", {blocks} blocks" if blocks else "")
+        size = f"{len(self.nodes)} nodes ({kinds[0]} sums, {kinds[1]} products, {ends}) and {self.edges} edges"
         target = f", the class {self.target.name!r} among them" if self.target else ""
         return f"Circuit of {size} over {len(self.variables)} variables{target}"
 

@@ -1,4 +1,4 @@
-"""The nodes of a circuit: sums, products, and leaves over one variable each.
+"""The nodes of a circuit: sums, products, and leaves over one variable each (blocks over several: `blocks`).
 
 A leaf is a density of one variable, in two parts that may both be there:
 
@@ -14,12 +14,16 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from likely.circuit.model.blocks import GaussianBlock
+from likely.circuit.model.numbers import finite, places, probabilities
 from likely.circuit.model.tolerances import CODES_SLACK
+from likely.circuit.model.warps import Warp
 from likely.errors import CircuitError
 from likely.schema.region import above
 from likely.schema.values import LARGEST, Numbers, code_number
@@ -39,24 +43,6 @@ class ParametricPart:
     share: float = 1.0
 
 
-def _floats(values: Any, thing: str) -> tuple[float, ...]:
-    try:
-        numbers = tuple(float(value) for value in values)
-    except (TypeError, ValueError, OverflowError):
-        raise CircuitError(thing, "be numbers", repr(values), "give a list of floats") from None
-    bad = next((value for value in numbers if not math.isfinite(value)), None)
-    if bad is not None:
-        raise CircuitError(thing, "be finite", bad, "drop the node or correct the number")
-    return numbers
-
-
-def _probabilities(values: Any, thing: str) -> tuple[float, ...]:
-    numbers = _floats(values, thing)
-    if any(value < 0 for value in numbers):
-        raise CircuitError(thing, "not be negative", min(numbers), "correct the number")
-    return numbers
-
-
 @dataclass(frozen=True, slots=True)
 class Sum:
     """A mixture: the weighted sum of children over the same variables.
@@ -71,8 +57,8 @@ class Sum:
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "children", _places(self.children))
-        object.__setattr__(self, "weights", _probabilities(self.weights, "The weights of a sum"))
+        object.__setattr__(self, "children", places(self.children))
+        object.__setattr__(self, "weights", probabilities(self.weights, "The weights of a sum"))
         if len(self.weights) != len(self.children):
             raise CircuitError(
                 "A sum", "have a weight per child", f"{len(self.weights)} for {len(self.children)}", "give as many weights"
@@ -91,17 +77,7 @@ class Product:
     children: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "children", _places(self.children))
-
-
-def _places(children: Any) -> tuple[int, ...]:
-    try:
-        indices = tuple(operator.index(child) for child in children)
-    except TypeError:
-        raise CircuitError("The children of a node", "be places of nodes", repr(children), "give a list of integers") from None
-    if not indices:
-        raise CircuitError("A sum or product", "have children", "none", "drop the node")
-    return indices
+        object.__setattr__(self, "children", places(self.children))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +126,8 @@ class Histogram(Leaf):
 
     def __post_init__(self) -> None:
         Leaf.__post_init__(self)
-        object.__setattr__(self, "breaks", _floats(self.breaks, "The breaks of a histogram"))
-        object.__setattr__(self, "densities", _probabilities(self.densities, "The densities of a histogram"))
+        object.__setattr__(self, "breaks", finite(self.breaks, "The breaks of a histogram"))
+        object.__setattr__(self, "densities", probabilities(self.densities, "The densities of a histogram"))
         if len(self.breaks) != len(self.densities) + 1 or len(self.breaks) < 2:
             raise CircuitError(
                 "A histogram",
@@ -181,7 +157,7 @@ class Categories(Leaf):
 
     def __post_init__(self) -> None:
         Leaf.__post_init__(self)
-        object.__setattr__(self, "probabilities", _probabilities(self.probabilities, "The probabilities of a leaf"))
+        object.__setattr__(self, "probabilities", probabilities(self.probabilities, "The probabilities of a leaf"))
 
     @property
     def steps(self) -> Steps:
@@ -202,7 +178,7 @@ class Bernoulli(Leaf):
 
     def __post_init__(self) -> None:
         Leaf.__post_init__(self)
-        object.__setattr__(self, "p", _probabilities([self.p], "The probability of a leaf")[0])
+        object.__setattr__(self, "p", probabilities([self.p], "The probability of a leaf")[0])
         if self.p > 1:
             raise CircuitError("The probability of a leaf", "be at most 1", self.p, "correct the number")
 
@@ -233,7 +209,7 @@ class Parametric(Leaf):
         Leaf.__post_init__(self)
         if self.family not in FAMILIES:
             raise CircuitError("The family of a leaf", f"be one of {', '.join(FAMILIES)}", repr(self.family), "use a Histogram")
-        a, b = _floats([self.a, self.b], f"The parameters of a {self.family} leaf")
+        a, b = finite([self.a, self.b], f"The parameters of a {self.family} leaf")
         object.__setattr__(self, "a", a)
         object.__setattr__(self, "b", b)
         smallest = {"gaussian": -math.inf, "lognormal": -math.inf, "gamma": math.nextafter(1, 0)}.get(self.family, 0.0)
@@ -268,7 +244,7 @@ class Coded(Leaf):
 
     def __post_init__(self) -> None:
         Leaf.__post_init__(self)
-        object.__setattr__(self, "codes", _probabilities(self.codes, "The probabilities of codes"))
+        object.__setattr__(self, "codes", probabilities(self.codes, "The probabilities of codes"))
         if not isinstance(self.numbers, (Histogram, Parametric, type(None))):
             raise CircuitError("The numbers of a leaf", "be a Histogram or Parametric", type(self.numbers).__name__, "use None")
         if isinstance(self.numbers, Histogram) and self.numbers.breaks[0] < -LARGEST:
@@ -299,12 +275,37 @@ class Coded(Leaf):
         return None if part is None else ParametricPart(part.family, part.a, part.b, self.share)
 
 
-Node: TypeAlias = Sum | Product | Leaf
-KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in (Sum, Product, Histogram, Categories, Bernoulli, Parametric, Coded)}
+Node: TypeAlias = Sum | Product | Leaf | GaussianBlock
+KINDS: dict[str, type[Any]] = {
+    kind.kind: kind for kind in (Sum, Product, Histogram, Categories, Bernoulli, Parametric, Coded, GaussianBlock)
+}
+
+
+def parameters(nodes: Iterable[Node]) -> int:
+    """How many numbers were fitted: see `Circuit.parameters`."""
+    kinds = set(nodes)
+    blocks = [node for node in kinds if isinstance(node, GaussianBlock)]
+    warps = {(variable, warp) for block in blocks for variable, warp in zip(block.variables, block.warps, strict=True)}
+    return sum(_parameters(node) for node in kinds) + sum(len(warp.knots) for _, warp in warps)
+
+
+def _parameters(node: Node) -> int:
+    """Those of one node, a block's warps aside."""
+    if isinstance(node, GaussianBlock):
+        return len(node.mean) + sum(len(row) for row in node.factor)
+    if isinstance(node, Sum):
+        return len(node.weights) - 1
+    if isinstance(node, Coded):
+        return len(node.codes) if node.numbers is None else len(node.codes) + _parameters(node.numbers)
+    if isinstance(node, Parametric):
+        return 1 if node.family in ("exponential", "poisson") else 2
+    return 0 if isinstance(node, Product) else len(node.steps[1]) - 1
 
 
 def node_to_dict(node: Node) -> dict[str, Any]:
     """Plain data that `node_from_dict` reads back without loss."""
+    if isinstance(node, GaussianBlock):
+        return node.to_dict()
     data: dict[str, Any] = {"kind": node.kind}
     for item in fields(node):
         value = getattr(node, item.name)
@@ -319,6 +320,8 @@ def node_from_dict(data: Any) -> Node:
     settings = {key: value for key, value in data.items() if key != "kind"}
     if isinstance(settings.get("numbers"), dict):
         settings["numbers"] = node_from_dict(settings["numbers"])
+    if isinstance(settings.get("warps"), list):
+        settings["warps"] = tuple(Warp.from_dict(warp) for warp in settings["warps"])
     try:
         node: Node = KINDS[data["kind"]](**settings)
     except TypeError as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.box import leaf_logs
 from likely.circuit.model.builder import Builder, mixed
 from likely.circuit.model.circuit import Circuit
@@ -82,7 +83,7 @@ def _restricted(circuit: Circuit, kept: set[int], row: Numbers) -> Circuit:
     builder = Builder()
     where: list[int | None] = []  # of each old node: the place of its conditional, None for a constant
     for node in circuit.nodes:
-        new = _restricted_node(node, logs, where, new_variable)
+        new = _restricted_node(node, row, logs, where, new_variable)
         where.append(new if isinstance(new, int) or new is None else builder.add(new))
     target = circuit.target if circuit.target and len(circuit.variables) - 1 in kept else None
     features = tuple(feature for j, feature in enumerate(circuit.features) if j in kept)
@@ -92,11 +93,13 @@ def _restricted(circuit: Circuit, kept: set[int], row: Numbers) -> Circuit:
 
 
 def _restricted_node(
-    node: Node, logs: Numbers, where: Sequence[int | None], new_variable: Mapping[int, int]
+    node: Node, row: Numbers, logs: Numbers, where: Sequence[int | None], new_variable: Mapping[int, int]
 ) -> Node | int | None:
     """The new node, the place of one that does as well, or None for a constant."""
     if isinstance(node, Leaf):
         return _moved(node, new_variable[node.variable]) if node.variable in new_variable else None
+    if isinstance(node, GaussianBlock):
+        return _restricted_block(node, row, new_variable)
     children = [place for child in node.children if (place := where[child]) is not None]
     if not children:
         return None
@@ -106,6 +109,18 @@ def _restricted_node(
         terms = np.log(node.weights) + logs[list(node.children)]
     shares = np.exp(terms - terms.max()) if terms.max() > -np.inf else np.asarray(node.weights)
     return mixed(children, shares)  # smooth: what has a variable left in one child of a sum has it in all
+
+
+def _restricted_block(block: GaussianBlock, row: Numbers, new_variable: Mapping[int, int]) -> GaussianBlock | None:
+    """The block given what the evidence says of its other variables, or summed over them; None if none is left."""
+    kept = [i for i, variable in enumerate(block.variables) if variable in new_variable]
+    if not kept:
+        return None
+    given = row[list(block.variables)]
+    block = block.marginal([i for i in range(len(given)) if i in kept or not np.isnan(given[i])])
+    if len(kept) < len(block.variables):
+        block = block.conditional(row[list(block.variables)])
+    return replace(block, variables=tuple(new_variable[variable] for variable in block.variables))
 
 
 def _moved(leaf: Leaf, variable: int) -> Leaf:
