@@ -130,7 +130,7 @@ def test_singles_have_no_twin_that_their_column_cannot_hold() -> None:
 @pytest.mark.parametrize("lower", [0.0, 0.27])
 def test_an_exception_is_a_value_beside_the_multiples(lower: float) -> None:
     feature = likely.Continuous("a", lower, 1, step=0.1, exceptions=(0.274, 5.0))
-    part = partitions(problem_of(feature, 0.6), ())[0]
+    part = partitions(problem_of(feature, 0.6))[0]
     assert ((part.low == 0.274) & (part.high == 0.274)).sum() == 1
     assert part.high.max() == 1.0, "not beyond the bounds"
     problem = problem_of(feature, 0.6, likely.Range("a", 0.25, 0.28))
