@@ -274,8 +274,13 @@ def _best_training_row(explanation: Explanation, fitted: Fitted) -> float:
 
 def _circumstances(explanation: Explanation) -> Iterator[Check]:
     """What nobody can compute again."""
-    what = f"{explanation.nodes:,} nodes in {explanation.seconds:.3g} s{', interrupted' if explanation.interrupted else ''}"
+    ended = "was interrupted" if explanation.interrupted else "was not interrupted"
+    what = f"{explanation.nodes:,} nodes in {explanation.seconds:.3g} s and {ended}"
     yield Check(f"the search took {what}", None, "only whoever searched knows")
+    limits, count = explanation.query.limits, explanation.query.question.k
+    gaps = f"gaps of {limits.absolute_gap:g} and {100 * limits.relative_gap:g} %"
+    asked = f"{count} answer{'s' if count > 1 else ''} within {limits.seconds:g} s, {gaps}, {explanation.query.plausibility}"
+    yield Check(f"the question was: {asked}", None, "only whoever asked knows")
     here = {name: version(name) for name in ("likely", "numpy", "pandas")}
     other = [f"{name} {there}" for name, there in explanation.evidence.versions.items() if here.get(name, there) != there]
     made_with = ", ".join(f"{name} {there}" for name, there in explanation.evidence.versions.items())
