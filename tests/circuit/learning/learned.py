@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
 from likely.circuit import learn
+from likely.circuit.queries.sample import sample_rows
 
 METHODS = ("mixture", "learnspn")
 #: Where it does not matter what is learned: no trials of sizes.
@@ -23,9 +25,13 @@ def quiet(X: Any, y: Any = None, schema: Any = None, **settings_: Any) -> Any:
 
 
 def check_sound(learned: Any, X: pd.DataFrame, y: Any = None) -> None:
-    """A normalised circuit that covers its features and gives every row a density."""
+    """A normalised circuit that covers its features and nothing else, and gives every row a density."""
     report = learned.circuit.check()
     assert report.normalised
+    assert report.inside == pytest.approx(1, abs=1e-9)
+    assert not report.outside
+    draws = sample_rows(learned.circuit, 50, np.random.default_rng(0))
+    assert all(variable.fits(draws[:, j]).all() for j, variable in enumerate(learned.circuit.variables))
     assert not report.uncovered
     logs = learned.circuit.log_likelihood(X, y)
     assert np.isfinite(logs).all()

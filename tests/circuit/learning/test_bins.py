@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likely.circuit.learning.bins import ASIDE, FEWEST_ROWS, FINEST, LEAST_WIDTH, MOST_WHOLE, OFTEN, Bins, bins_of
-from likely.circuit.model.measure import mass
+from likely.circuit.learning.bins import ASIDE, FEWEST_ROWS, FINEST, MOST_WHOLE, OFTEN, Bins, bins_of
+from likely.circuit.model.measure import LEAST_WIDTH, ends, mass
 from likely.circuit.model.nodes import Categories, Coded, Histogram
 from likely.schema import Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal
 from likely.schema.values import LARGEST, code_number
@@ -73,7 +73,7 @@ def test_every_value_has_a_bin_and_every_bin_has_room(column: tuple[Feature, np.
 
 
 @given(any_columns())
-def test_bins_hold_the_bounds_and_only_tails_lie_beyond_what_was_seen(column: tuple[Feature, np.ndarray]) -> None:
+def test_bins_end_at_the_bounds_and_only_tails_lie_beyond_what_was_seen(column: tuple[Feature, np.ndarray]) -> None:
     feature, values = column
     made = bins(values, feature)
     if not feature.numeric:
@@ -84,6 +84,7 @@ def test_bins_hold_the_bounds_and_only_tails_lie_beyond_what_was_seen(column: tu
     last = feature.region.high
     assert made.breaks[0] <= first
     assert last < made.breaks[-1]
+    assert (made.breaks[0], made.breaks[-1]) == ends(feature)
     place = made.index(values[values >= -LARGEST]) - made.codes
     assert ((place >= made.tails[0]) & (place < len(made.breaks) - 1 - made.tails[1])).all()
 
@@ -180,14 +181,28 @@ def test_of_two_close_values_the_more_frequent_has_the_bin() -> None:
 
 
 def test_tails_widen() -> None:
-    made = bins(np.linspace(0, 1, 50), Continuous("x", 0, 1))
+    made = bins(np.linspace(0, 1, 50), Continuous("x", -100, 50))
     widths = np.diff(made.breaks)
     assert made.tails == (3, 3)
-    assert widths[-3:] == pytest.approx([0.05, 0.2, 1.0])
-    assert widths[2::-1] == pytest.approx([0.05, 0.2, 1.0])
-    wider = bins(np.linspace(0, 1, 50), Continuous("x", -100, 50))
-    assert wider.breaks[0] == -100
-    assert wider.breaks[-1] == math.nextafter(50, math.inf)
+    assert widths[-3:-1] == pytest.approx([0.05, 0.2], rel=0.01)
+    assert widths[2:0:-1] == pytest.approx([0.05, 0.2], rel=0.01)
+
+
+def test_tails_end_at_the_bounds() -> None:
+    values = np.linspace(0, 1, 50)
+    assert bins(values, Continuous("x", 0, 1)).tails == (0, 0)
+    short = bins(values, Continuous("x", -0.1, 1.01))
+    assert short.tails == (2, 0), "no bin for a hundredth: it joins what was seen"
+    assert short.breaks[:3] == pytest.approx([-0.1, -0.05, 0], abs=0.005)
+    beyond = bins(values + 5, Continuous("x", 0, 1))
+    assert beyond.breaks.tolist() == [0, math.nextafter(1, math.inf)], "rows outside the bounds count at the bound"
+
+
+def test_a_value_at_a_bound_that_repeats_has_a_bin_inside() -> None:
+    values = np.concatenate([np.linspace(0, 1, 500), np.zeros(200), np.ones(100)])
+    made = bins(values, Continuous("x", 0, 1))
+    width = FINEST * spread_of(values)
+    assert np.diff(made.breaks)[[0, -1]] == pytest.approx([width, width])
 
 
 # -- whole numbers and steps ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from likely.circuit import FLOOR
-from likely.circuit.learning.table import MOST_ROWS
+from likely.circuit.learning.table import MOST_ROWS, open_schema
 from likely.errors import CircuitError, LikelyError, SchemaError
 from likely.schema import Binary, Categorical, Continuous, Integer, Mixed, Ordinal, Schema
 from tests.circuit.learning.learned import METHODS, SMALL, SMALL_BY_METHOD, check_sound, drawn, quiet
@@ -97,7 +97,7 @@ def test_classes_go_by_place_not_by_index() -> None:
 
 def test_a_schema_or_none() -> None:
     X, y = drawn(0, 300)
-    assert quiet(X, y, **SMALL).circuit == quiet(X, y, Schema.infer(X), **SMALL).circuit
+    assert quiet(X, y, **SMALL).circuit == quiet(X, y, open_schema(X), **SMALL).circuit
     wider = Schema.infer(X, features={"size": {"lower": -50, "upper": 50}, "visits": {"upper": 100}})
     learned = quiet(X, y, wider, **SMALL)
     check_sound(learned, X, y)
@@ -115,7 +115,7 @@ def test_rows_that_are_encoded_already() -> None:
 
 def test_a_schema_of_some_columns() -> None:
     X, y = drawn(0, 100)
-    learned = quiet(X, y, Schema.infer(X[["colour", "size"]]), **SMALL)
+    learned = quiet(X, y, open_schema(X[["colour", "size"]]), **SMALL)
     assert learned.circuit.names == ("colour", "size", "granted")
     assert learned.circuit.nodes == quiet(X[["colour", "size"]], y, **SMALL).circuit.nodes
 
@@ -309,3 +309,32 @@ def test_settings_that_cannot_be(settings_: dict[str, Any], message: str) -> Non
     X, _ = drawn(0, 10)
     with pytest.raises(CircuitError, match=message):
         quiet(X, **settings_)
+
+
+# -- bounds that nobody gave ------------------------------------------------------------------------------------------
+
+
+def test_where_nobody_gave_bounds_there_is_room_beyond_what_was_seen() -> None:
+    days = pd.to_datetime(["2020-01-01", "2020-01-11", "2020-01-06"])
+    X = pd.DataFrame(
+        {
+            "real": [-1.0, 1.0, 0.5],
+            "positive": [1.0, 3.0, 2.5],
+            "negative": [-3.5, -0.5, -1.25],
+            "whole": [-4, 4, 2],
+            "small": np.array([0, 250, 3], dtype="uint8"),
+            "constant": [2.5, 2.5, 2.5],
+            "day": days,
+            "text": ["a", "b", "a"],
+        }
+    )
+    schema = open_schema(X)
+    bounds = {f.name: (f.lower, f.upper) for f in schema.features if f.numeric}
+    first = (days[0] - pd.Timestamp("1970-01-01")).days
+    assert bounds == {
+        "real": (-3.5, 3.5), "positive": (0, 5.5), "negative": (-7.25, 0), "whole": (-14, 14), "small": (0, 255),
+        "constant": (2.5, 2.5), "day": (first - 13, first + 23),
+    }  # fmt: skip
+    assert schema["text"] == Schema.infer(X)["text"]
+    beyond = X.assign(real=[-3.0, 3.0, 2.0])
+    assert (quiet(X, **SMALL).circuit.log_likelihood(beyond) > np.log(FLOOR)).all()

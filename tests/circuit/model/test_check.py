@@ -35,7 +35,7 @@ def made(features: tuple[Feature, ...], *nodes: Any, **settings: Any) -> Circuit
         (lambda: made((X,)), "A circuit must have nodes; got none. Hint: learn one with likely.circuit.learn(X, y, schema)."),
         (
             lambda: made((X,), "leaf"),
-            "Node 0 must be a Sum, a Product or a leaf; got str. Hint: see likely.circuit.",
+            "Node 0 must be a Sum, a Product, a leaf or a GaussianBlock; got str. Hint: see likely.circuit.",
         ),
         (
             lambda: made((X,), Sum((0,), (1,))),
@@ -313,12 +313,22 @@ def test_a_report_in_words() -> None:
     assert report.uncovered == ((("x"), Region.points([1.0])),)
     assert str(report).splitlines() == [
         "6 nodes, 5 edges (a tree): 1 sums, 1 products, 4 leaves",
+        "6 parameters",
         "smooth: yes; decomposable: yes",
         "weights sum to 1 within 0.0e+00",
         "every leaf has mass 1",
+        "P(domain) = 1: the probability that every feature has a value of its own",
         "floor density 2.220446049250313e-16",
         "no leaf covers 1 part(s) of feature 'x'",
     ]
+
+
+def test_mass_outside_the_domain_is_told() -> None:
+    spilt = Histogram(0, (-1.0, 1.0), (0.5,))
+    report = made((Continuous("spilt", 0, 1), X), spilt, Histogram(1, (0, 1), (1.0,)), Product((0, 1))).check()
+    assert report.inside == pytest.approx(0.5)
+    assert report.outside == (("spilt", pytest.approx(0.5)),)
+    assert "feature 'spilt' lies outside its domain with probability 0.5" in str(report)
 
 
 def test_a_report_of_an_unnormalised_circuit_with_shared_nodes() -> None:
@@ -329,7 +339,7 @@ def test_a_report_of_an_unnormalised_circuit_with_shared_nodes() -> None:
     assert not report.tree
     assert report.uncovered == (("x", Region.between(0.5, 1.0)),)
     assert str(report).splitlines()[0] == "2 nodes, 2 edges (nodes are shared): 1 sums, 0 products, 1 leaves"
-    assert str(report).splitlines()[3] == "1 leaves do not have mass 1"
+    assert str(report).splitlines()[4] == "1 leaves do not have mass 1"
 
 
 def test_densities_at_the_floor_cover_nothing() -> None:

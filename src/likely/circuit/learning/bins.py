@@ -6,7 +6,8 @@ value by its last bit gains nothing. A value that many rows have, far more than 
 default), gets a bin of its own, around it; two rows that happen to agree make none.
 No bin is narrower than `finest`, a share of the range in which nearly all rows lie (1st to 99th percentile). There must
 be such a limit: a density per unit can be driven up for ever by narrower bins around an atom, and would then say nothing
-about how plausible a row is. Beyond what was seen there are three wider and wider bins on either side.
+about how plausible a row is. Beyond what was seen there are up to three wider and wider bins on either side, and nothing
+beyond the feature's bounds.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit.model.measure import measure
+from likely.circuit.model.measure import LEAST_WIDTH, ends, measure
 from likely.circuit.model.nodes import Categories, Coded, Histogram, Leaf
 from likely.schema import Feature
 from likely.schema.grid import steps_below
@@ -31,8 +32,6 @@ Indices: TypeAlias = NDArray[np.intp]
 
 #: No bin is narrower than this share of the range of nearly all rows.
 FINEST = 1 / 200
-#: Nor than this, whatever the range: a density, one over a width, stays within the doubles.
-LEAST_WIDTH = 1e-290
 #: Whole numbers have a bin each if at most as many fit in their range.
 MOST_WHOLE = 200
 #: A value that at least this share of the rows has, and so many times as many as a bin beside it, gets a bin of its own.
@@ -112,10 +111,10 @@ def _bins(feature: Feature, values: Numbers, finest: float) -> Bins:
 
 
 def _breaks(feature: Feature, numbers: Numbers, finest: float) -> tuple[Numbers, Numbers, Numbers]:
-    """Breaks below, within and beyond what was seen; the outermost hold the feature's bounds."""
+    """Breaks below, within and beyond what was seen; the outermost are the ends of the feature's domain."""
     grid = feature.grid
     if grid is None:
-        lower, end = feature.lower, above(feature.upper)
+        lower, end = ends(feature)
         return _tailed(_real_cuts(numbers, finest, lower, end), lower, end, whole=False)
     # Where there is a step, all is counted in steps. Whole numbers are exact; of other steps the multiples are what
     # somebody's arithmetic made of them (0.07 or 7 * 0.01), and the breaks lie half a step away from all of them.
@@ -126,12 +125,16 @@ def _breaks(feature: Feature, numbers: Numbers, finest: float) -> tuple[Numbers,
 
 
 def _tailed(core: Numbers, lower: float, end: float, *, whole: bool) -> tuple[Numbers, Numbers, Numbers]:
-    """Breaks below, within and beyond what was seen; the outermost hold lower <= v < end."""
+    """Breaks below, within and beyond what was seen; the outermost are those of lower <= v < end."""
+    core = np.unique(np.clip(core, lower, end))
     away = np.cumsum(TAILS) * (core[-1] - core[0])
     if whole:
         away = np.maximum(np.round(away), np.arange(1.0, len(TAILS) + 1))
-    below, over = core[0] - away[::-1], core[-1] + away
-    below[0], over[-1] = min(below[0], lower), max(over[-1], end)
+    low, high = core[0] - away[::-1], core[-1] + away
+    least = 0.5 if whole else away[0] / 2  # of a bin: with less room than this, what was seen reaches to the bound
+    below = np.append(lower, low[1:][low[1:] > lower + least]) if core[0] - lower > least else np.empty(0)
+    over = np.append(high[:-1][high[:-1] < end - least], end) if end - core[-1] > least else np.empty(0)
+    core[0], core[-1] = core[0] if len(below) else lower, core[-1] if len(over) else end
     return below, core, over
 
 
@@ -173,7 +176,7 @@ def _cuts(numbers: Numbers, width: float, start: float, end: float) -> Numbers:
     """Cuts from a start to an end: around the atoms, and between them wherever there are rows for another bin."""
     values = np.unique(numbers)
     midway = values[:-1] + (values[1:] - values[:-1]) / 2
-    repeated = _atoms(numbers, width)
+    repeated = _atoms(numbers, width, start, end)
     cuts = [min(start, repeated[0][0]) if repeated else start]
     for low, high in repeated:
         if low - cuts[-1] >= width:
@@ -188,8 +191,8 @@ def _cuts(numbers: Numbers, width: float, start: float, end: float) -> Numbers:
     return np.unique(np.array([*cuts[:-1], max(cuts[-1], end)]))
 
 
-def _atoms(numbers: Numbers, width: float) -> list[tuple[float, float]]:
-    """The bins of values that far more rows have than lie beside them, in order: the most frequent first, none over another."""
+def _atoms(numbers: Numbers, width: float, start: float, end: float) -> list[tuple[float, float]]:
+    """The bins of values that far more rows have than lie beside them, in order: none over another, none over an end."""
     values, counts = np.unique(numbers, return_counts=True)
     intervals: list[tuple[float, float]] = []
     for place in np.argsort(-counts, kind="stable"):
@@ -200,6 +203,10 @@ def _atoms(numbers: Numbers, width: float) -> list[tuple[float, float]]:
         if counts[place] * BESIDE < PROMINENT * (near - counts[place]):
             continue
         interval = value - width / 2, value + width / 2
+        if interval[0] < start:
+            interval = start, start + width
+        elif interval[1] > end:
+            interval = max(start, end - width), end
         at = bisect(intervals, interval)
         if (at == 0 or intervals[at - 1][1] <= interval[0]) and (at == len(intervals) or interval[1] <= intervals[at][0]):
             intervals.insert(at, interval)

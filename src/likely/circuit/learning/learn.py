@@ -78,7 +78,8 @@ def learn(
     Args:
         X: The table, or rows that the schema has encoded; unknown cells (NaN) are summed over.
         y: The classes of its rows: the last variable of the circuit.
-        schema: What the columns are; inferred if left out.
+        schema: What the columns are; inferred if left out, with room for numbers beyond those of the table. All of the
+            circuit's mass lies within the bounds of the features.
         method: "mixture" (`learning.mixture`: small and likely for any table), "tree" (`learning.grow`: for discrete
             tables, where each variable has at most 32 bins), "learnspn" (`learning.learnspn`: the paper's learner), or
             "auto": a tree, if the table is discrete and the tree is better on held-out rows, else a mixture.

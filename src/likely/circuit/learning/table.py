@@ -12,10 +12,14 @@ import pandas as pd
 from likely.errors import CircuitError
 from likely.schema import Binary, Categorical, Feature, Schema
 from likely.schema.infer import infer_feature
-from likely.schema.values import Name, Numbers
+from likely.schema.values import EXACT_INTEGER, LARGEST, Name, Numbers, holds_dates
 
 #: The weights of rows sum up to no more: rows are counted in doubles, and log-likelihoods of more would lose their nats.
 MOST_ROWS = 1e12
+#: How far beyond what was seen numbers may lie where nobody gave bounds, as a share of its range.
+ROOM = 1.25
+#: Days of datetime64[ns]: the years 1678 to 2261.
+_DAYS = 106_000.0
 #: A class column with at most as many different values is a list of classes; with more, it is a column of numbers.
 MOST_CLASSES = 50
 
@@ -46,7 +50,7 @@ def table_of(X: pd.DataFrame | Numbers, y: Any, schema: Schema | None, weights: 
     if not isinstance(schema, (Schema, type(None))):
         raise CircuitError("schema", "be a Schema", type(schema).__name__, "use likely.Schema.infer(X)")
     if isinstance(X, pd.DataFrame):
-        schema = Schema.infer(X) if schema is None else schema
+        schema = open_schema(X) if schema is None else schema
         columns = [schema.encode(X)]
     else:
         columns = [X]
@@ -59,6 +63,38 @@ def table_of(X: pd.DataFrame | Numbers, y: Any, schema: Schema | None, weights: 
     counted = row_weights(weights, len(X))
     kept = counted > 0  # a row that does not count must not make a bin either
     return Table(schema.features, target, np.concatenate(columns, axis=1)[kept], counted[kept])
+
+
+def open_schema(X: pd.DataFrame) -> Schema:
+    """What the columns are, where nobody said it: as `Schema.infer` does, with room for numbers beyond those seen.
+
+    The least and the greatest of some rows are no bounds of what rows can be. What was never negative stays so.
+    """
+    return Schema(tuple(_with_room(feature) for feature in Schema.infer(X).features))
+
+
+def _with_room(feature: Feature) -> Feature:
+    if not feature.numeric or feature.lower == feature.upper:
+        return feature
+    room = ROOM * (feature.upper - feature.lower)
+    if feature.grid is not None:
+        room = float(np.ceil(room / feature.grid) * feature.grid)
+    least, most = _limits(feature)
+    if not holds_dates(feature.dtype):
+        least, most = 0.0 if feature.lower >= 0 else least, 0.0 if feature.upper <= 0 else most
+    low, high = max(feature.lower - room, least), min(feature.upper + room, most)
+    return feature.widened(low).widened(high)
+
+
+def _limits(feature: Feature) -> tuple[float, float]:
+    """The least and the greatest number that the column's dtype can hold."""
+    if holds_dates(feature.dtype):
+        return -_DAYS, _DAYS
+    if "int" in feature.dtype.lower():
+        kind = np.iinfo(feature.dtype.lower())
+        return max(float(kind.min), -float(EXACT_INTEGER)), min(float(kind.max), float(EXACT_INTEGER))
+    widest = float(np.finfo(np.float32).max) if feature.dtype.lower() == "float32" else LARGEST / 2
+    return -widest, widest
 
 
 def _is_encoded(X: Any, schema: Any) -> TypeGuard[Numbers]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from likely.circuit.model.measure import mass
+from likely.circuit.model.nodes import Leaf
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.region import Region
@@ -47,4 +49,16 @@ def leaf_logs(circuit: Circuit, rows: Numbers) -> Numbers:
     logs = np.zeros((len(rows), len(circuit.nodes)))
     for j, cells in enumerate(circuit.cells):
         logs[:, cells.leaves] = cells.log_densities(rows[:, j], circuit.floor).T
+    return logs
+
+
+def mass_logs(circuit: Circuit, regions: Mapping[int, Region]) -> Numbers:
+    """The log of the share of every leaf's mass (its node's entry) in the region of its variable; 0 where there is none."""
+    logs = np.zeros(len(circuit.nodes))
+    with np.errstate(divide="ignore"):
+        for place, node in enumerate(circuit.nodes):
+            if isinstance(node, Leaf) and node.variable in regions:
+                feature = circuit.variables[node.variable]
+                whole = mass(node, feature)
+                logs[place] = np.log(mass(node, feature, regions[node.variable]) / whole) if whole > 0 else -np.inf
     return logs

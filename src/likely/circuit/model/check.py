@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from likely.circuit.model.blocks import GaussianBlock
+from likely.circuit.model.box import mass_logs, on_values
 from likely.circuit.model.measure import mass
 from likely.circuit.model.nodes import Categories, Coded, Leaf, Node, Product, Sum
 from likely.circuit.model.tolerances import UNIT_SLACK
 from likely.errors import CircuitError
 from likely.schema.region import Region, above, below
-from likely.schema.values import LARGEST, Name
+from likely.schema.values import LARGEST, Name, Numbers
 
 if TYPE_CHECKING:
     from likely.circuit.model.circuit import Circuit
@@ -144,6 +145,10 @@ class Report:
     unnormalised: tuple[tuple[int, float], ...]
     #: Per variable, what no leaf covers, in the feature's own values: rows there have the floor density.
     uncovered: tuple[tuple[Name, Region], ...]
+    #: The probability that every variable has a value of its domain; 1 of every circuit that `learn` made.
+    inside: float
+    #: The variables that have not, with the probability of a value outside.
+    outside: tuple[tuple[Name, float], ...]
     floor: float
     tree: bool
 
@@ -161,6 +166,8 @@ class Report:
             "smooth: yes; decomposable: yes",
             f"weights sum to 1 within {self.weight_error:.1e}",
             "every leaf has mass 1" if self.normalised else f"{len(self.unnormalised)} leaves do not have mass 1",
+            f"P(domain) = {self.inside:.6g}: the probability that every feature has a value of its own",
+            *(f"feature {name!r} lies outside its domain with probability {share:.3g}" for name, share in self.outside),
             f"floor density {self.floor}",
         ]
         lines += [f"no leaf covers {len(region.intervals)} part(s) of feature {name!r}" for name, region in self.uncovered]
@@ -175,6 +182,8 @@ def report(circuit: Circuit) -> Report:
     masses = ((place, mass(leaf, circuit.variables[leaf.variable])) for place, leaf in leaves.items())
     parents = [child for node in circuit.nodes if isinstance(node, (Sum, Product)) for child in node.children]
     uncovered = ((variable.name, _uncovered(circuit, j)) for j, variable in enumerate(circuit.variables))
+    *shares, inside = _inside(circuit).tolist()
+    inside_of = zip(circuit.names, shares, strict=True)
     return Report(
         nodes=len(circuit.nodes),
         edges=circuit.edges,
@@ -186,9 +195,19 @@ def report(circuit: Circuit) -> Report:
         weight_error=max((abs(math.fsum(node.weights) - 1) for node in sums), default=0.0),
         unnormalised=tuple((place, total) for place, total in masses if abs(total - 1) > UNIT_SLACK),
         uncovered=tuple((name, region) for name, region in uncovered if not region.empty),
+        inside=inside,
+        outside=tuple((name, 1 - share) for name, share in inside_of if 1 - share > UNIT_SLACK),
         floor=circuit.floor,
         tree=len(parents) == len(set(parents)),
     )
+
+
+def _inside(circuit: Circuit) -> Numbers:
+    """The probability that each variable has a value of its domain; and in the end, that all of them have."""
+    logs = mass_logs(circuit, {j: on_values(variable, variable.region) for j, variable in enumerate(circuit.variables)})
+    variable_of = np.array([node.variable if isinstance(node, Leaf) else -1 for node in circuit.nodes])
+    alone = np.where(variable_of == np.arange(len(circuit.variables))[:, None], logs, 0.0)
+    return np.asarray(np.exp(circuit.core.sweep(np.vstack([alone, logs]))[:, -1]))
 
 
 def _uncovered(circuit: Circuit, variable: int) -> Region:

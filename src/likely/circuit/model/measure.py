@@ -14,8 +14,11 @@ from likely.circuit.model.nodes import Leaf
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.grid import slack, steps_below
-from likely.schema.region import Region
+from likely.schema.region import Region, above
 from likely.schema.values import LARGEST, Numbers, code_number
+
+#: No range of reals is narrower: a density, one over its width, stays within the doubles.
+LEAST_WIDTH = 1e-290
 
 
 def measure(feature: Feature, low: Numbers, high: Numbers) -> Numbers:
@@ -51,13 +54,31 @@ def taken_places(feature: Feature) -> list[float]:
     return [round(low / grid) for low, _ in gaps.intervals if abs(low / grid - round(low / grid)) <= slack(low / grid, grid)]
 
 
+def ends(feature: Feature) -> tuple[float, float]:
+    """The numbers of a feature as one range low <= v < high: what lies in it counts as inside the domain.
+
+    Where there is a step, the range holds the cells of the first and the last multiple: a whole number stands for the unit
+    above it, another multiple for half a step on either side. Bounds with no room between them are one number, which
+    has the measure 1 of a value.
+    """
+    grid = feature.grid
+    if grid is not None:
+        first, last = steps_below(np.array([feature.lower, -feature.upper]), grid) * [1, -1]
+        aside = 0.0 if grid == 1.0 else 0.5
+        return float((first - aside) * grid), float((last + 1 - aside) * grid)
+    low, high = feature.lower, above(feature.upper)
+    narrowest = max(LEAST_WIDTH, 4 * float(np.spacing(max(abs(low), abs(high)))))
+    return low, high if high - low >= narrowest else low + max(1.0, narrowest)
+
+
 def half_open(feature: Feature, region: Region) -> tuple[Numbers, Numbers]:
     """The closed intervals of a region as low <= v < high; where there is a step, half a step above the last value."""
-    ends = np.array(region.intervals, dtype=np.float64).reshape(-1, 2)
-    low, high = ends[:, 0], ends[:, 1]
-    beyond = np.nextafter(high, np.inf)
-    grid = feature.grid
-    return low, beyond if grid is None else np.where(high < -LARGEST, beyond, (0.5 - steps_below(-high, grid)) * grid)
+    edges = np.array(region.intervals, dtype=np.float64).reshape(-1, 2)
+    low, high = edges[:, 0], edges[:, 1]
+    beyond, grid = np.nextafter(high, np.inf), feature.grid
+    if grid is not None:
+        return low, np.where(high < -LARGEST, beyond, (0.5 - steps_below(-high, grid)) * grid)
+    return low, np.where(high == feature.upper, ends(feature)[1], beyond)
 
 
 def massless(feature: Feature) -> CircuitError:

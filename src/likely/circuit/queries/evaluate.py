@@ -25,11 +25,9 @@ import numpy as np
 import pandas as pd
 
 from likely._jobs import thread_count
-from likely.circuit.model.box import Box, leaf_logs, regions_of
+from likely.circuit.model.box import Box, leaf_logs, mass_logs, regions_of
 from likely.circuit.model.cells import Algebra
 from likely.circuit.model.circuit import Circuit
-from likely.circuit.model.measure import mass
-from likely.circuit.model.nodes import Leaf
 from likely.errors import CircuitError
 from likely.schema.region import Region, below
 from likely.schema.values import Name, Numbers
@@ -114,16 +112,9 @@ def log_probability(circuit: Circuit, box: Box) -> float:
     Raises:
         CircuitError: If the box holds no row.
     """
-    logs = np.zeros((1, len(circuit.nodes)))
     regions = regions_of(circuit, box)
-    named = {circuit.index(name) for name in box}
-    with np.errstate(divide="ignore"):
-        for place, node in enumerate(circuit.nodes):
-            if isinstance(node, Leaf) and node.variable in named:
-                feature = circuit.variables[node.variable]
-                whole = mass(node, feature)
-                logs[0, place] = np.log(mass(node, feature, regions[node.variable]) / whole) if whole > 0 else -np.inf
-    return float(circuit.core.sweep(logs)[0, -1])
+    logs = mass_logs(circuit, {j: regions[j] for j in map(circuit.index, box)})
+    return float(circuit.core.sweep(logs[None, :])[0, -1])
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
-from likely.circuit.model.measure import massless, measure, places, taken_places
+from likely.circuit.model.measure import ends, massless, measure, places, taken_places
 from likely.circuit.model.nodes import Leaf, ParametricPart, Product, Sum
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.grid import snap
+from likely.schema.region import above
 from likely.schema.values import LARGEST, Numbers
 
 
@@ -84,6 +85,8 @@ def _within(feature: Feature, low: Numbers, high: Numbers, uniform: Numbers) -> 
     grid = feature.grid
     if grid is None:
         inside = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
+        if ends(feature)[1] > above(feature.upper):  # bounds without room between them count as one number
+            inside = np.clip(inside, feature.lower, feature.upper)
     else:
         start, end = places(feature, low, high)
         taken = taken_places(feature)
