@@ -17,7 +17,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLanes = 32;   // rows swept together, so that every loop over them is a vector instruction
 constexpr std::size_t kPieces = 16;  // expected counts are summed in as many pieces, whatever the number of threads
 
-constexpr const char* kKinds = "sums and products have children, leaves have none, and there is no other kind";
+constexpr const char* kKinds = "sums and products have children, leaves and blocks have none, and there is no other kind";
 
 }  // namespace
 
@@ -41,15 +41,14 @@ Circuit::Circuit(const std::vector<std::int32_t>& kind, std::vector<std::int64_t
                  std::vector<double> weight, double floor)
     : start_(std::move(start)), child_(std::move(child)), weight_(std::move(weight)), floor_(floor) {
   for (const std::int32_t number : kind) {
-    if (number < 0 || number > static_cast<std::int32_t>(NodeKind::kLeaf)) throw std::invalid_argument(kKinds);
+    if (number < 0 || number > static_cast<std::int32_t>(NodeKind::kBlock)) throw std::invalid_argument(kKinds);
     kind_.push_back(static_cast<NodeKind>(number));
   }
   if (kind_.empty() || start_.size() != kind_.size() + 1 || start_.front() != 0 ||
       start_.back() != static_cast<std::int64_t>(child_.size()) || weight_.size() != child_.size())
     throw std::invalid_argument("a circuit needs a start per node, and a weight per child");
   for (std::size_t i = 0; i < kind_.size(); ++i)
-    if (start_[i + 1] < start_[i] || (kind_[i] != NodeKind::kLeaf) != (start_[i + 1] > start_[i]))
-      throw std::invalid_argument(kKinds);
+    if (start_[i + 1] < start_[i] || inner(i) != (start_[i + 1] > start_[i])) throw std::invalid_argument(kKinds);
   for (std::size_t i = 0; i < kind_.size(); ++i)
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e)
       if (child_[e] < 0 || child_[e] >= static_cast<std::int32_t>(i)) throw std::invalid_argument("children come first");
@@ -130,8 +129,9 @@ std::size_t Circuit::leaf_cells() const {
 }
 
 // A few rows at a time: node by node the values of all lanes, side by side.
-struct Circuit::Block {
-  Block(std::size_t nodes, std::size_t variables) : value(nodes * kLanes), cell(variables * kLanes) {}
+struct Circuit::Batch {
+  explicit Batch(const Circuit& circuit)
+      : value(circuit.nodes() * kLanes), cell(circuit.variables() * kLanes), room(circuit, kLanes) {}
   double* at(std::size_t node) { return value.data() + node * kLanes; }
   const double* at(std::size_t node) const { return value.data() + node * kLanes; }
 
@@ -139,31 +139,34 @@ struct Circuit::Block {
   std::vector<double> value;
   std::vector<std::uint32_t> cell;  // [variable][lane]
   std::array<double, kLanes> log_scale{};
+  BlockRoom room;
 };
 
-void Circuit::read_block(const double* rows, Block& block) const {
-  block.log_scale.fill(0);
+void Circuit::read_batch(const double* rows, Batch& batch) const {
+  batch.log_scale.fill(0);
   std::vector<double> densities;
   for (std::size_t j = 0; j < variables_.size(); ++j) {
     const Variable& variable = variables_[j];
-    std::uint32_t* cell = block.cell.data() + j * kLanes;
+    std::uint32_t* cell = batch.cell.data() + j * kLanes;
     const std::size_t width = variable.cells();
+    double* scale = in_block(j) ? batch.room.scale.data() + j * kLanes : batch.log_scale.data();
+    if (in_block(j)) std::fill(scale, scale + kLanes, 0.0);
     for (std::size_t r = 0; r < kLanes; ++r)
-      cell[r] = static_cast<std::uint32_t>(variable.cell(rows[std::min(r, block.count - 1) * variables_.size() + j]));
+      cell[r] = static_cast<std::uint32_t>(variable.cell(rows[std::min(r, batch.count - 1) * variables_.size() + j]));
     if (variable.peaked.empty()) {
-      for (std::size_t r = 0; r < kLanes; ++r) block.log_scale[r] += variable.log_scale[cell[r]];
+      for (std::size_t r = 0; r < kLanes; ++r) scale[r] += variable.log_scale[cell[r]];
       for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
         const double* table = variable.scaled.data() + l * width;
-        double* out = block.at(variable.leaves[l]);
+        double* out = batch.at(variable.leaves[l]);
         for (std::size_t r = 0; r < kLanes; ++r) out[r] = table[cell[r]];
       }
       continue;
     }
     densities.resize(variable.leaves.size());
     for (std::size_t r = 0; r < kLanes; ++r) {
-      const double v = rows[std::min(r, block.count - 1) * variables_.size() + j];
+      const double v = rows[std::min(r, batch.count - 1) * variables_.size() + j];
       if (std::isnan(v)) {
-        for (std::int32_t leaf : variable.leaves) block.at(leaf)[r] = 1;
+        for (std::int32_t leaf : variable.leaves) batch.at(leaf)[r] = 1;
         continue;
       }
       double largest = floor_;
@@ -171,23 +174,24 @@ void Circuit::read_block(const double* rows, Block& block) const {
         densities[l] = std::max(floor_, variable.steps[l * (width - 1) + cell[r]] + variable.peaked[l].density(v));
         largest = std::max(largest, densities[l]);
       }
-      block.log_scale[r] += log_of(largest);
+      scale[r] += log_of(largest);
       for (std::size_t l = 0; l < densities.size(); ++l)
-        block.at(variable.leaves[l])[r] = largest > 0 ? densities[l] / largest : 0;
+        batch.at(variable.leaves[l])[r] = largest > 0 ? densities[l] / largest : 0;
     }
   }
+  if (!blocks_.empty()) place_blocks(rows, batch.count, batch.room, batch.value.data(), batch.log_scale.data());
 }
 
 template <Algebra algebra>
-void Circuit::sweep_block(Block& block) const {
+void Circuit::sweep_batch(Batch& batch) const {
   for (std::size_t i = 0; i < kind_.size(); ++i) {
-    if (kind_[i] == NodeKind::kLeaf) continue;
-    double* out = block.at(i);
+    if (!inner(i)) continue;
+    double* out = batch.at(i);
     std::array<double, kLanes> total, largest;
     total.fill(kind_[i] == NodeKind::kProduct ? 1 : 0);
     largest.fill(0);
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
-      const double* in = block.at(child_[e]);
+      const double* in = batch.at(child_[e]);
       const double w = weight_[e];
       if (kind_[i] == NodeKind::kProduct) {
         for (std::size_t r = 0; r < kLanes; ++r) total[r] *= in[r];
@@ -217,14 +221,18 @@ void Circuit::leaf_logs(const double* row, double* logs) const {
       logs[variable.leaves[l]] = log_density;
     }
   }
+  if (blocks_.empty()) return;
+  BlockRoom room(*this, 1);
+  read_blocks(row, 1, room);
+  for (std::size_t b = 0; b < blocks_.size(); ++b) logs[block_nodes_[b]] = room.logs[b];
 }
 
-void Circuit::finish_block(const double* rows, Algebra algebra, const Block& block, double* out) const {
-  const double* root = block.at(kind_.size() - 1);
+void Circuit::finish_batch(const double* rows, Algebra algebra, const Batch& batch, double* out) const {
+  const double* root = batch.at(kind_.size() - 1);
   std::vector<double> logs;
-  for (std::size_t r = 0; r < block.count; ++r) {
+  for (std::size_t r = 0; r < batch.count; ++r) {
     if (root[r] > tolerance::kSmallestRowLikelihood) {
-      out[r] = std::log(root[r]) + block.log_scale[r];
+      out[r] = std::log(root[r]) + batch.log_scale[r];
       continue;
     }
     logs.resize(kind_.size());
@@ -236,27 +244,26 @@ void Circuit::finish_block(const double* rows, Algebra algebra, const Block& blo
 
 void Circuit::evaluate(const double* rows, std::size_t count, Algebra algebra, double* out, std::size_t threads) const {
   parallel_for(count, 64 * kLanes, threads, [&](std::size_t begin, std::size_t end) {
-    Block block(kind_.size(), variables_.size());
+    Batch batch(*this);
     for (std::size_t r = begin; r < end; r += kLanes) {
       const double* piece = rows + r * variables_.size();
-      block.count = std::min(kLanes, end - r);
-      read_block(piece, block);
+      batch.count = std::min(kLanes, end - r);
+      read_batch(piece, batch);
       switch (algebra) {
-        case Algebra::kSum: sweep_block<Algebra::kSum>(block); break;
-        case Algebra::kUnder: sweep_block<Algebra::kUnder>(block); break;
-        case Algebra::kOver: sweep_block<Algebra::kOver>(block); break;
+        case Algebra::kSum: sweep_batch<Algebra::kSum>(batch); break;
+        case Algebra::kUnder: sweep_batch<Algebra::kUnder>(batch); break;
+        case Algebra::kOver: sweep_batch<Algebra::kOver>(batch); break;
       }
-      finish_block(piece, algebra, block, out + r);
+      finish_batch(piece, algebra, batch, out + r);
     }
   });
 }
 
 double Circuit::evaluate_row(const double* row, Algebra algebra, std::vector<double>& value) const {
   value.resize(kind_.size());
-  double log_scale = 0;
-  for (std::size_t j = 0; j < variables_.size() && algebra != Algebra::kOver; ++j) log_scale += read_leaves(j, row[j], value);
+  double log_scale = algebra == Algebra::kOver ? 0 : read_row(row, value);
   for (std::size_t i = 0; i < kind_.size() && algebra != Algebra::kOver; ++i) {
-    if (kind_[i] == NodeKind::kLeaf) continue;
+    if (!inner(i)) continue;
     double total = kind_[i] == NodeKind::kProduct ? 1 : 0;
     for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
       const double in = value[child_[e]];
@@ -272,7 +279,22 @@ double Circuit::evaluate_row(const double* row, Algebra algebra, std::vector<dou
   return value.back();
 }
 
-// The leaves of a variable at a value over the largest of them, to the last bit as in a block; returns the logarithm of
+// All leaves and blocks at a row, scaled; returns the logarithm of the scale.
+double Circuit::read_row(const double* row, std::vector<double>& value) const {
+  double log_scale = 0;
+  BlockRoom room(*this, 1);
+  for (std::size_t j = 0; j < variables_.size(); ++j) {
+    const double of_leaves = read_leaves(j, row[j], value);
+    if (in_block(j))
+      room.scale[j] = of_leaves;
+    else
+      log_scale += of_leaves;
+  }
+  if (!blocks_.empty()) place_blocks(row, 1, room, value.data(), &log_scale);
+  return log_scale;
+}
+
+// The leaves of a variable at a value over the largest of them, to the last bit as in a batch; returns the logarithm of
 // that largest.
 double Circuit::read_leaves(std::size_t j, double v, std::vector<double>& value) const {
   const Variable& variable = variables_[j];
@@ -294,7 +316,7 @@ double Circuit::read_leaves(std::size_t j, double v, std::vector<double>& value)
 
 void Circuit::sweep(const double* leaf_log, Algebra algebra, double* value) const {
   for (std::size_t i = 0; i < kind_.size(); ++i) {
-    if (kind_[i] == NodeKind::kLeaf) {
+    if (!inner(i)) {
       value[i] = leaf_log[i];
       continue;
     }
@@ -336,7 +358,7 @@ void Circuit::differentiate(const double* value, double* derivative) const {
   std::fill(derivative, derivative + kind_.size(), -kInf);
   derivative[kind_.size() - 1] = 0;
   for (std::size_t i = kind_.size(); i-- > 0;) {
-    if (kind_[i] == NodeKind::kLeaf || derivative[i] == -kInf) continue;
+    if (!inner(i) || derivative[i] == -kInf) continue;
     std::size_t zeros = 0;
     double others = 0;  // the product of all children that are not 0
     if (kind_[i] == NodeKind::kProduct) {
@@ -380,26 +402,26 @@ void Circuit::expect_row(const double* row, double row_weight, double& out, doub
   }
 }
 
-void Circuit::expect_block(const double* rows, const double* row_weight, Block& block, double* out, double* edge,
+void Circuit::expect_batch(const double* rows, const double* row_weight, Batch& batch, double* out, double* edge,
                            double* leaf) const {
-  read_block(rows, block);
-  sweep_block<Algebra::kSum>(block);
+  read_batch(rows, batch);
+  sweep_batch<Algebra::kSum>(batch);
   const std::size_t root = kind_.size() - 1;
   std::array<double, kLanes> share;
   for (std::size_t r = 0; r < kLanes; ++r) {
     share[r] = 0;
-    if (r >= block.count) continue;
-    if (block.at(root)[r] > tolerance::kSmallestRowLikelihood) {
-      out[r] = std::log(block.at(root)[r]) + block.log_scale[r];
-      share[r] = row_weight[r] / block.at(root)[r];
+    if (r >= batch.count) continue;
+    if (batch.at(root)[r] > tolerance::kSmallestRowLikelihood) {
+      out[r] = std::log(batch.at(root)[r]) + batch.log_scale[r];
+      share[r] = row_weight[r] / batch.at(root)[r];
     } else {
       expect_row(rows + r * variables_.size(), row_weight[r], out[r], edge, leaf);
     }
   }
   // Downwards, the place of a node's value takes its flow (the posterior probability that a row passes there). A sum
   // passes on w o_child / o; so a child that was not yet reached must keep its value: flows are gathered beside.
-  std::vector<double> flow(block.value.size(), 0.0);
-  for (std::size_t r = 0; r < kLanes; ++r) flow[root * kLanes + r] = share[r] * block.at(root)[r];
+  std::vector<double> flow(batch.value.size(), 0.0);
+  for (std::size_t r = 0; r < kLanes; ++r) flow[root * kLanes + r] = share[r] * batch.at(root)[r];
   for (std::size_t i = kind_.size(); i-- > 0;) {
     const double* through = flow.data() + i * kLanes;
     if (kind_[i] == NodeKind::kProduct) {
@@ -409,10 +431,10 @@ void Circuit::expect_block(const double* rows, const double* row_weight, Block& 
       }
     } else if (kind_[i] == NodeKind::kSum) {
       std::array<double, kLanes> ratio;
-      for (std::size_t r = 0; r < kLanes; ++r) ratio[r] = block.at(i)[r] > 0 ? through[r] / block.at(i)[r] : 0;
+      for (std::size_t r = 0; r < kLanes; ++r) ratio[r] = batch.at(i)[r] > 0 ? through[r] / batch.at(i)[r] : 0;
       for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) {
         double* to = flow.data() + child_[e] * kLanes;
-        const double* in = block.at(child_[e]);
+        const double* in = batch.at(child_[e]);
         double total = 0;
         for (std::size_t r = 0; r < kLanes; ++r) {
           const double part = weight_[e] * in[r] * ratio[r];
@@ -425,7 +447,7 @@ void Circuit::expect_block(const double* rows, const double* row_weight, Block& 
   }
   for (std::size_t j = 0, offset = 0; j < variables_.size(); ++j) {
     const Variable& variable = variables_[j];
-    const std::uint32_t* cell = block.cell.data() + j * kLanes;
+    const std::uint32_t* cell = batch.cell.data() + j * kLanes;
     for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
       const double* into = flow.data() + variable.leaves[l] * kLanes;
       for (std::size_t r = 0; r < kLanes; ++r) leaf[offset + cell[r]] += into[r];
@@ -440,12 +462,12 @@ void Circuit::expect(const double* rows, const double* row_weight, std::size_t c
   const std::size_t size = (count + pieces - 1) / pieces, width = edges() + leaf_cells();
   std::vector<double> sums(pieces * width, 0.0);
   parallel_for(pieces, 1, threads, [&](std::size_t first, std::size_t last) {
-    Block block(kind_.size(), variables_.size());
+    Batch batch(*this);
     for (std::size_t p = first; p < last; ++p) {
       double* sum = sums.data() + p * width;
       for (std::size_t r = p * size; r < std::min(count, (p + 1) * size); r += kLanes) {
-        block.count = std::min(kLanes, std::min(count, (p + 1) * size) - r);
-        expect_block(rows + r * variables_.size(), row_weight + r, block, out + r, sum, sum + edges());
+        batch.count = std::min(kLanes, std::min(count, (p + 1) * size) - r);
+        expect_batch(rows + r * variables_.size(), row_weight + r, batch, out + r, sum, sum + edges());
       }
     }
   });

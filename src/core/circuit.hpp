@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families.hpp"
+#include "gaussian.hpp"
 
 namespace likely {
 
@@ -19,7 +20,7 @@ namespace likely {
 //   kOver   min(n max_a t_a, max_a o_a): never below it (a sum of n terms, and a mean with weights w)
 enum class Algebra : int { kSum = 0, kUnder = 1, kOver = 2 };
 
-enum class NodeKind : std::uint8_t { kSum = 0, kProduct = 1, kLeaf = 2 };
+enum class NodeKind : std::uint8_t { kSum = 0, kProduct = 1, kLeaf = 2, kBlock = 3 };
 
 // The leaves of one variable. The breaks cut the doubles into cells; on a cell a leaf's steps are constant.
 struct Variable {
@@ -65,10 +66,14 @@ class Circuit {
   // The next variable: steps are [leaf][breaks + 1 cells], one row of parameters (family, a, b, share) per leaf.
   void add_variable(std::vector<double> breaks, std::vector<std::int32_t> leaves, std::vector<double> steps,
                     std::vector<Peaked> peaked);
+  // The density at a node of kind kBlock, of variables that were added before.
+  void add_block(std::int32_t node, std::vector<std::int32_t> variables, std::vector<Warp> warps, std::vector<double> mean,
+                 std::vector<double> factor);
 
   std::size_t variables() const { return variables_.size(); }
   std::size_t nodes() const { return kind_.size(); }
   std::size_t edges() const { return child_.size(); }
+  std::size_t blocks() const { return blocks_.size(); }
   const Variable& variable(std::size_t j) const { return variables_[j]; }
   NodeKind kind(std::size_t i) const { return kind_[i]; }
   std::span<const std::int32_t> children(std::size_t i) const { return {child_.data() + start_[i], fanin(i)}; }
@@ -96,15 +101,35 @@ class Circuit {
   void differentiate(const double* value, double* derivative) const;
 
  private:
-  struct Block;
-  void read_block(const double* rows, Block& block) const;
+  struct Batch;
+  struct WarpOf {
+    std::int32_t variable;
+    Warp warp;
+    bool operator==(const WarpOf& other) const = default;
+  };
+  // What a few rows are to the blocks.
+  struct BlockRoom {
+    BlockRoom(const Circuit& circuit, std::size_t rows_at_once);
+    std::size_t lanes;
+    std::vector<double> z, log_slope;  // [warp][lane]
+    std::vector<double> whitened, logs;
+    std::vector<double> scale;  // [variable][lane]: of the leaves of variables that are in blocks
+    std::vector<GaussianBlock::Marginal> marginals;
+  };
+  void read_batch(const double* rows, Batch& batch) const;
   template <Algebra algebra>
-  void sweep_block(Block& block) const;
-  void finish_block(const double* rows, Algebra algebra, const Block& block, double* out) const;
+  void sweep_batch(Batch& batch) const;
+  void finish_batch(const double* rows, Algebra algebra, const Batch& batch, double* out) const;
   void leaf_logs(const double* row, double* logs) const;
+  double read_row(const double* row, std::vector<double>& value) const;
   double read_leaves(std::size_t j, double v, std::vector<double>& value) const;
-  void expect_block(const double* rows, const double* row_weight, Block& block, double* out, double* edge, double* leaf) const;
+  void expect_batch(const double* rows, const double* row_weight, Batch& batch, double* out, double* edge, double* leaf) const;
   void expect_row(const double* row, double row_weight, double& out, double* edge, double* leaf) const;
+  void read_blocks(const double* rows, std::size_t count, BlockRoom& room) const;
+  void place_blocks(const double* rows, std::size_t count, BlockRoom& room, double* value, double* log_scale) const;
+  std::size_t known_in_block(std::size_t b, const double* row) const;
+  bool in_block(std::size_t j) const { return !in_block_.empty() && in_block_[j]; }
+  bool inner(std::size_t i) const { return kind_[i] == NodeKind::kSum || kind_[i] == NodeKind::kProduct; }
   double weight_sum(std::size_t i) const;
   std::size_t fanin(std::size_t i) const { return start_[i + 1] - start_[i]; }
 
@@ -114,6 +139,11 @@ class Circuit {
   std::vector<double> weight_;
   double floor_;
   std::vector<Variable> variables_;
+  std::vector<GaussianBlock> blocks_;
+  std::vector<std::int32_t> block_nodes_;
+  std::vector<WarpOf> warps_;  // blocks share equal ones
+  std::vector<bool> in_block_;
+  std::size_t widest_block_ = 0;
   mutable std::vector<RangeTree> trees_;
   mutable std::unique_ptr<std::once_flag> made_trees_ = std::make_unique<std::once_flag>();
 };

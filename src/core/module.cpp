@@ -89,6 +89,23 @@ void add_variable(likely::Circuit& circuit, Array1<double> breaks, Array1<std::i
                        std::move(peaked));
 }
 
+// first: where the knots of each warp begin, and in the end how many there are; ends: lower and upper end per warp.
+void add_block(likely::Circuit& circuit, std::int32_t node, Array1<std::int32_t> variables, Array1<std::int64_t> first,
+               Array1<double> knots, Array1<double> values, Rows ends, Array1<double> mean, Array1<double> factor) {
+  const std::size_t count = variables.shape(0), entries = first.shape(0);
+  const std::int64_t* const from = first.data();
+  if (entries != count + 1 || from[0] != 0 || !std::is_sorted(from, from + entries) || ends.shape(0) != count ||
+      ends.shape(1) != 2 || from[count] != static_cast<std::int64_t>(knots.shape(0)) || values.shape(0) != knots.shape(0))
+    throw std::invalid_argument("a block needs knots, values and two ends per warp");
+  std::vector<likely::Warp> warps;
+  for (std::size_t i = 0; i < count; ++i)
+    warps.emplace_back(std::vector<double>(knots.data() + from[i], knots.data() + from[i + 1]),
+                       std::vector<double>(values.data() + from[i], values.data() + from[i + 1]), ends.data()[2 * i],
+                       ends.data()[2 * i + 1]);
+  circuit.add_block(node, to_vector<std::int32_t>(variables), std::move(warps), to_vector<double>(mean),
+                    to_vector<double>(factor));
+}
+
 void check_rows(const likely::Circuit& circuit, const Rows& rows) {
   if (rows.shape(1) != circuit.variables()) throw std::out_of_range("rows must have a column per variable");
 }
@@ -191,6 +208,7 @@ NB_MODULE(_core, m) {
   nb::class_<likely::Circuit>(m, "Circuit")
       .def("__init__", &init_circuit, "kind"_a, "start"_a, "child"_a, "weight"_a, "floor"_a)
       .def("add_variable", &add_variable, "breaks"_a, "leaves"_a, "steps"_a, "family"_a, "parameters"_a)
+      .def("add_block", &add_block, "node"_a, "variables"_a, "first"_a, "knots"_a, "values"_a, "ends"_a, "mean"_a, "factor"_a)
       .def("evaluate", &evaluate_circuit, "rows"_a, "algebra"_a = 0, "threads"_a = 0)
       .def("expect", &expect_circuit, "rows"_a, "weights"_a, "threads"_a = 0)
       .def("sweep", &sweep_circuit, "leaf_logs"_a, "algebra"_a = 0)

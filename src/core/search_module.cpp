@@ -133,6 +133,7 @@ void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> target
                  double threshold, double weight) {
   if (circuit.variables() != problem.domain.features.size() && circuit.variables() != problem.domain.features.size() + 1)
     throw std::invalid_argument("the circuit must have the domain's features, and at most a target besides");
+  if (circuit.blocks() > 0) throw std::invalid_argument("the search has no bounds of blocks");
   if (targets.shape(0) != problem.alternatives.size() || given.shape(0) != targets.shape(0))
     throw std::invalid_argument("there must be a target, and the log-likelihood of what is given, per alternative");
   problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets),

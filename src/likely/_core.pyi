@@ -45,6 +45,17 @@ class Circuit:
         family: NDArray[np.int32],
         parameters: NDArray[np.float64],
     ) -> None: ...
+    def add_block(
+        self,
+        node: int,
+        variables: NDArray[np.int32],
+        first: NDArray[np.int64],
+        knots: NDArray[np.float64],
+        values: NDArray[np.float64],
+        ends: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        factor: NDArray[np.float64],
+    ) -> None: ...
     def evaluate(self, rows: NDArray[np.float64], algebra: int = 0, threads: int = 0) -> NDArray[np.float64]: ...
     def expect(
         self, rows: NDArray[np.float64], weights: NDArray[np.float64], threads: int = 0

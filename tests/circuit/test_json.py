@@ -107,8 +107,8 @@ def changed(**changes: Any) -> dict[str, Any]:
         (changed(floor=[]), "The floor of a circuit must be a number of at least 0; got []. Hint: leave it out."),
         (
             changed(nodes=[1]),
-            "The kind of a node must be one of sum, product, histogram, categories, bernoulli, parametric, coded; got int. "
-            "Hint: use circuit.to_json().",
+            "The kind of a node must be one of sum, product, histogram, categories, bernoulli, parametric, coded, block; "
+            "got int. Hint: use circuit.to_json().",
         ),
     ],
 )  # fmt: skip

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from likely.circuit import Categories, Circuit, GaussianBlock, Product, Warp
 from likely.errors import ProblemError
 from likely.problem import Bounds, Limits, Plausibility, Problem, to_class
 from likely.search import solve
@@ -42,6 +44,19 @@ def test_a_factual_has_a_value_of_each_feature_within_its_domain() -> None:
     ) as caught:
         Problem(problem.schema, np.array([9.0, 0, 0]), problem.form, problem.goal)
     assert caught.value.feature == "n"
+
+
+def test_engines_refuse_blocks() -> None:
+    problem = some_problem()
+    plain = Warp.identity()
+    nodes = (
+        GaussianBlock((0, 2), (plain, plain), (3.0, 2.0), ((1.0,), (0.5, 1.0))),
+        Categories(1, (0.2, 0.3, 0.5)),
+        Product((0, 1)),
+    )
+    circuit = Circuit(problem.schema.features, nodes)
+    with pytest.raises(ProblemError, match=r"The circuit of a problem must have leaves of one variable each; got 1 Gaussian"):
+        replace(problem, plausibility=Plausibility(circuit))
 
 
 @pytest.mark.parametrize(("least", "weight"), [(math.nan, 0.0), (0.0, -1.0), (0.0, math.inf)])

@@ -9,6 +9,7 @@ with a small one.
 from __future__ import annotations
 
 from likely.circuit import FLOOR
+from tests.strategies.blocks import block_circuits, block_rows, blocks, number_features, warps
 from tests.strategies.circuit import (
     boxes,
     circuit_rows,
@@ -49,6 +50,9 @@ __all__ = [
     "DATES",
     "FLOOR",
     "STEPS",
+    "block_circuits",
+    "block_rows",
+    "blocks",
     "boxes",
     "circuit_rows",
     "circuits",
@@ -65,6 +69,7 @@ __all__ = [
     "hard_problems",
     "histograms",
     "leaves",
+    "number_features",
     "numbers",
     "prices",
     "problems",
@@ -80,4 +85,5 @@ __all__ = [
     "texts",
     "user_row",
     "value_rows",
+    "warps",
 ]

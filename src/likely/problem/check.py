@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from likely.circuit import GaussianBlock
 from likely.errors import ProblemError
 from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
 from likely.problem.goal import Alternative, Goal
@@ -67,6 +68,12 @@ def _check_alternative(alternative: Alternative, outputs: int) -> None:
 
 
 def _check_circuit(schema: Schema, plausibility: Plausibility) -> None:
+    blocks = sum(isinstance(node, GaussianBlock) for node in plausibility.circuit.nodes)
+    if blocks:
+        raise ProblemError(
+            "The circuit of a problem", "have leaves of one variable each", f"{blocks} Gaussian block(s)",
+            "learn it with likely.circuit.learn(X, y, schema, method='mixture'): the engines do not bound blocks yet",
+        )  # fmt: skip
     features = plausibility.circuit.features
     if [(f.name, f.numeric) for f in schema.features] != [(f.name, f.numeric) for f in features]:
         raise ProblemError(

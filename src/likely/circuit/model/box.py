@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from likely.circuit.model.block_mass import block_mass
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.measure import mass
 from likely.circuit.model.nodes import Leaf
 from likely.errors import CircuitError
@@ -45,15 +47,18 @@ def on_values(feature: Feature, region: Region) -> Region:
 
 
 def leaf_logs(circuit: Circuit, rows: Numbers) -> Numbers:
-    """The log density of every leaf (its node's column) at every row."""
+    """The log density of every leaf and block (its node's column) at every row."""
     logs = np.zeros((len(rows), len(circuit.nodes)))
     for j, cells in enumerate(circuit.cells):
         logs[:, cells.leaves] = cells.log_densities(rows[:, j], circuit.floor).T
+    for place, node in enumerate(circuit.nodes):
+        if isinstance(node, GaussianBlock):
+            logs[:, place] = node.log_density(rows[:, node.variables], circuit.floor)
     return logs
 
 
 def mass_logs(circuit: Circuit, regions: Mapping[int, Region]) -> Numbers:
-    """The log of the share of every leaf's mass (its node's entry) in the region of its variable; 0 where there is none."""
+    """The log of the share of every leaf's and block's mass (its node's entry) in the regions; 0 where there is none."""
     logs = np.zeros(len(circuit.nodes))
     with np.errstate(divide="ignore"):
         for place, node in enumerate(circuit.nodes):
@@ -61,4 +66,6 @@ def mass_logs(circuit: Circuit, regions: Mapping[int, Region]) -> Numbers:
                 feature = circuit.variables[node.variable]
                 whole = mass(node, feature)
                 logs[place] = np.log(mass(node, feature, regions[node.variable]) / whole) if whole > 0 else -np.inf
+            elif isinstance(node, GaussianBlock):
+                logs[place] = np.log(block_mass(node, circuit.variables, regions))
     return logs

@@ -169,4 +169,20 @@ def compiled(circuit: Circuit, cells: tuple[Cells, ...]) -> CoreCircuit:
             np.array([FAMILIES[p.family].code if p.share > 0 else 0 for p in parametric], dtype=np.int32),
             np.array([[p.a, p.b, p.share] for p in parametric], dtype=np.float64).reshape(-1, 3),
         )
+    for place, node in enumerate(circuit.nodes):
+        if isinstance(node, GaussianBlock):
+            _add_block(core, place, node)
     return core
+
+
+def _add_block(core: CoreCircuit, place: int, block: GaussianBlock) -> None:
+    core.add_block(
+        place,
+        np.array(block.variables, dtype=np.int32),
+        np.cumsum([0, *(len(warp.knots) for warp in block.warps)], dtype=np.int64),
+        np.concatenate([warp.knots for warp in block.warps]),
+        np.concatenate([warp.values for warp in block.warps]),
+        np.array([[warp.lower, warp.upper] for warp in block.warps]),
+        np.array(block.mean),
+        np.concatenate(block.factor),
+    )

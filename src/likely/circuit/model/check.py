@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from likely.circuit.model.block_mass import block_mass
 from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.box import mass_logs, on_values
 from likely.circuit.model.measure import mass
@@ -204,9 +205,13 @@ def report(circuit: Circuit) -> Report:
 
 def _inside(circuit: Circuit) -> Numbers:
     """The probability that each variable has a value of its domain; and in the end, that all of them have."""
-    logs = mass_logs(circuit, {j: on_values(variable, variable.region) for j, variable in enumerate(circuit.variables)})
+    regions = {j: on_values(variable, variable.region) for j, variable in enumerate(circuit.variables)}
+    logs = mass_logs(circuit, regions)
     variable_of = np.array([node.variable if isinstance(node, Leaf) else -1 for node in circuit.nodes])
     alone = np.where(variable_of == np.arange(len(circuit.variables))[:, None], logs, 0.0)
+    for place, node in enumerate(circuit.nodes):
+        for j in node.variables if isinstance(node, GaussianBlock) else ():
+            alone[j, place] = np.log(block_mass(node, circuit.variables, {j: regions[j]}))
     return np.asarray(np.exp(circuit.core.sweep(np.vstack([alone, logs]))[:, -1]))
 
 
