@@ -210,8 +210,9 @@ def _inside(circuit: Circuit) -> Numbers:
     variable_of = np.array([node.variable if isinstance(node, Leaf) else -1 for node in circuit.nodes])
     alone = np.where(variable_of == np.arange(len(circuit.variables))[:, None], logs, 0.0)
     for place, node in enumerate(circuit.nodes):
-        for j in node.variables if isinstance(node, GaussianBlock) else ():
-            alone[j, place] = np.log(block_mass(node, circuit.variables, {j: regions[j]}))
+        if isinstance(node, GaussianBlock):
+            for j in node.variables:
+                alone[j, place] = np.log(block_mass(node, circuit.variables, {j: regions[j]}))
     return np.asarray(np.exp(circuit.core.sweep(np.vstack([alone, logs]))[:, -1]))
 
 
