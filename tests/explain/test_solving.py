@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 
 import likely
 from likely.errors import LikelyWarning, PredictorError
@@ -149,6 +151,29 @@ def test_what_is_left_out_bounds_what_is_proved() -> None:
 def test_the_claim_of_both(one: Status, other: Status, both: Status) -> None:
     parts = [result(status, [] if status in ("unknown", "infeasible") else [1.0], 0.0) for status in (one, other)]
     assert merged(parts, Limits()).status == both
+
+
+def test_a_search_that_cannot_bring_a_better_answer_need_not_be_finished() -> None:
+    best, late = result("optimal", [1.0], 1.0), result("feasible", [3.0], 2.0)
+    assert merged([best, late], Limits()).status == "optimal"
+    assert merged([best, late], Limits(solutions=2)).status == "feasible"
+    assert merged([best, result("unknown", [], 1.0)], Limits()).status == "optimal"
+    assert merged([best, result("unknown", [], 0.9)], Limits()).status == "feasible"
+    assert (
+        merged([result("optimal", [1.0], math.inf), result("infeasible", [], math.inf)], Limits(solutions=2)).status == "optimal"
+    )
+
+
+def test_the_search_for_a_class_ends_once_it_cannot_bring_a_better_answer() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    explainer = likely.Explainer(model, likely.Schema.infer(X), progress=False).fit(X, y)
+    row = X.iloc[60]
+    any_class = explainer.explain(row)
+    targets = [explainer.explain(row, target=label) for label in (0, 2)]
+    assert any_class.status == "optimal"
+    assert any_class.best.objective == min(answer.best.objective for answer in targets)
+    assert any_class.nodes <= sum(answer.nodes for answer in targets)
 
 
 # -- dtypes -------------------------------------------------------------------------------------------------------------

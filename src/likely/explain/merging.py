@@ -15,6 +15,8 @@ from likely.schema import Constraint, Forbid
 from likely.schema.conditions import changes
 from likely.schema.values import Name
 
+#: What a search says that was finished.
+_FINISHED = {"optimal", "infeasible"}
 #: How often more answers are searched for, where several turn out to be the same.
 _MORE = 3
 
@@ -35,7 +37,21 @@ def merged(results: Sequence[Result], limits: Limits) -> Result:
     lower = min([result.bounds.lower for result in results] + [solution.objective for solution in left_out])
     upper = pool[-1].objective if pool else math.inf
     interrupted = any(result.interrupted for result in results)
-    return Result(_status(results), tuple(pool), Bounds(upper, lower), _total(results), interrupted, _proof(results))
+    status = _status(results, enough(pool, limits))
+    return Result(status, tuple(pool), Bounds(upper, lower), _total(results), interrupted, _proof(results))
+
+
+def enough(pool: Sequence[Solution], limits: Limits) -> float:
+    """What a bound must reach so that nothing below it matters: all answers that are wanted are known; infinite if they are not.
+
+    Args:
+        pool: The answers that are known, the best first.
+        limits: How many are wanted, and how far the bounds of an optimum may be apart.
+    """
+    if len(pool) < limits.solutions:
+        return math.inf
+    last = pool[limits.solutions - 1].objective
+    return last - max(limits.absolute_gap, limits.relative_gap * abs(last))
 
 
 def in_turn(search: Search, query: Query) -> Result:
@@ -132,9 +148,12 @@ def _total(results: Sequence[Result]) -> Statistics:
     return total([result.statistics for result in results])
 
 
-def _status(results: Sequence[Result]) -> Status:
+def _status(results: Sequence[Result], enough: float) -> Status:
+    """Of all together; a search that was not finished does no harm where all that is left to it is no better than the answers."""
+    if enough < math.inf and all(result.bounds.lower >= enough or result.status in _FINISHED for result in results):
+        return "optimal"
     statuses = {result.status for result in results}
-    if statuses <= {"optimal", "infeasible"}:
+    if statuses <= _FINISHED:
         return "optimal" if "optimal" in statuses else "infeasible"
     return "feasible" if statuses & {"optimal", "feasible"} else "unknown"
 

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from likely.errors import LikelyWarning, ProblemError
 from likely.explain.dtype_rounding import rounded_rows
 from likely.explain.engines import sessions_of
 from likely.explain.fitted import Fitted, log_likelihood_of
-from likely.explain.merging import distinct, in_turn, merged, total, unsearched
+from likely.explain.merging import distinct, enough, in_turn, merged, total, unsearched
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.polishing import polished
 from likely.explain.query import Query
@@ -144,6 +145,10 @@ class _Watch:
             self.ended = True
         return not self.ended
 
+    def until(self, enough: float, progress: Progress) -> bool:
+        """The same, for a search that may also end when nothing that is as good as what is known already can be left."""
+        return self(progress) and progress.lower < enough
+
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self.started
@@ -193,11 +198,13 @@ def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: 
     clean = _Polisher(query)
 
     def search(limits: Limits, further: Constraint | None = None) -> Result:
-        results = []
+        results: list[Result] = []
         for session in sessions:
             if further is not None:
                 session.require(further)
-            result = unsearched() if watch.ended else session.solve(watch.left(limits), starts=starts, callback=watch)
+            known = sorted((answer for result in results for answer in result.solutions), key=lambda answer: answer.objective)
+            going = partial(watch.until, enough(known, limits))
+            result = unsearched() if watch.ended else session.solve(watch.left(limits), starts=starts, callback=going)
             results.append(clean(session.problem, result))
             watch.ended |= result.interrupted
         return merged(results, limits)
