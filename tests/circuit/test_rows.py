@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.circuit import Bernoulli, Categories, Circuit, Coded, Histogram, Product, log_likelihood
-from likely.errors import CircuitError
+from likely.errors import CircuitError, SchemaError
 from likely.schema import Binary, Categorical, Mixed, Schema
 from likely.schema.values import code_number
 from tests import strategies
@@ -39,9 +39,33 @@ def test_tables() -> None:
 
 
 def test_columns_that_are_not_there_are_unknown() -> None:
-    rows = circuit().encode(TABLE[["kind"]])
+    rows = circuit().encode(TABLE[["kind"]], marginal=True)
     np.testing.assert_array_equal(rows, [[math.nan, 0.0, math.nan], [math.nan, 1.0, math.nan], [math.nan] * 3])
-    np.testing.assert_allclose(circuit().log_likelihood(TABLE[["kind"]]), [math.log(0.5), math.log(0.5), 0])
+    np.testing.assert_allclose(circuit().log_likelihood(TABLE[["kind"]], marginal=True), [math.log(0.5), math.log(0.5), 0])
+
+
+def test_a_missing_cell_is_a_value_where_the_feature_has_it_and_unknown_elsewhere() -> None:
+    logs = circuit(target=False).log_likelihood(pd.DataFrame({"loans": [None, 1.0], "kind": ["car", None]}))
+    np.testing.assert_allclose(logs, [math.log(0.25 * 0.5), math.log(0.5 * 0.25)])
+    unknown = circuit(target=False).log_likelihood(np.array([[math.nan, 0.0]]))
+    np.testing.assert_allclose(unknown, [math.log(0.5)], err_msg="in an encoded array, NaN is always unknown")
+
+
+def test_a_category_that_is_not_listed_has_the_floor_density() -> None:
+    boats = TABLE.assign(kind=["boat", "house", "ship"])
+    model = circuit(target=False)
+    known = model.log_likelihood(TABLE[["loans"]], marginal=True)
+    expected = known + np.log([model.floor, 0.5, model.floor])
+    np.testing.assert_allclose(model.log_likelihood(boats), expected)
+    np.testing.assert_allclose(model.log_likelihood(boats.assign(kind=pd.Categorical(boats["kind"]))), expected)
+    assert circuit().encode(TABLE, "perhaps")[:, 2].tolist() == [2.0] * 3
+
+
+def test_a_number_that_is_listed_as_text_is_a_mistake() -> None:
+    feature = Categorical("rate", ("1", "2"))
+    model = Circuit((feature,), (Categories(0, (0.5, 0.5)),))
+    with pytest.raises(SchemaError, match=r"'1' is str, not int: convert the column"):
+        model.encode(pd.DataFrame({"rate": [1, 2]}))
 
 
 @pytest.mark.parametrize(
@@ -103,8 +127,25 @@ def test_arrays_in_any_order(order: Any) -> None:
             "An array of rows must have 2 or 3 columns; got (1, 3, 3). Hint: use circuit.encode(X, y).",
         ),
         (
-            lambda: circuit().encode(TABLE[["other"]]),
-            "A table must have some of the circuit's columns; got ['other']. Hint: the circuit has 'loans', 'kind', 'paid'.",
+            lambda: circuit().encode(TABLE[["other", "kind"]]),
+            "A table must have the column 'loans'; got none. Hint: pass marginal=True to sum over what is not there.",
+        ),
+        (
+            lambda: circuit().encode(TABLE.rename(columns={"loans": "loan"})),
+            "A table must have the column 'loans'; got none, but 'loan'. "
+            "Hint: rename 'loan', or pass marginal=True to sum over what is not there.",
+        ),
+        (
+            lambda: circuit().encode(TABLE[["kind"]].rename(columns={"kind": "kinds"}), marginal=True),
+            "Every column, where some are left out, must be the circuit's; got 'kinds'. Hint: rename it to 'kind', or drop it.",
+        ),
+        (
+            lambda: circuit().encode(TABLE[["kind", "other"]], marginal=True),
+            "Every column, where some are left out, must be the circuit's; got 'other'. Hint: drop it.",
+        ),
+        (
+            lambda: circuit().encode(TABLE[["kind", "loans", "kind"]]),
+            "A table must have one column 'kind'; got several. Hint: rename all but one.",
         ),
         (
             lambda: circuit(target=False).encode(TABLE, "yes"),

@@ -16,11 +16,11 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import likely
+from likely._params import Params
 from likely.errors import LikelyWarning, PredictorError
 from likely.explain import batch
 from likely.explain.dtype_rounding import rounded_rows
 from likely.explain.merging import in_turn, merged, total
-from likely.explain.params import Params
 from likely.predictor import LinearModel, Link, ModelInputs, Reader, register, registry
 from likely.problem import Bounds, Limits, Progress, Result, Solution, Statistics
 from likely.problem.result import Status

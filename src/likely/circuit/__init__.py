@@ -7,8 +7,9 @@ smooth and decomposable, so likelihoods, marginals, conditionals and moments tak
     queries    what it can be asked
     learning   how it is learned from a table
     readers    circuits that others made
+    density    all of it as an estimator: anomaly scores, synthetic rows
 
-Arrows point one way: learning -> queries -> model <- readers.
+Arrows point one way: density -> learning -> queries -> model <- readers.
 
 References:
     H. Poon and P. Domingos, Sum-product networks: a new deep architecture, UAI 2011.
@@ -16,6 +17,7 @@ References:
     R. Gens and P. Domingos, Learning the structure of sum-product networks, ICML 2013.
 """
 
+from likely.circuit.density import Density, Part, RowReport
 from likely.circuit.learning.learn import Learned, learn
 from likely.circuit.learning.refine import refine
 from likely.circuit.model.blocks import GaussianBlock
@@ -36,6 +38,7 @@ from likely.circuit.queries.evaluate import (
 from likely.circuit.queries.moments import Moments, moments
 from likely.circuit.queries.mpe import Completion, complete
 from likely.circuit.queries.sample import sample
+from likely.circuit.queries.surprise import coherence, log_conditionals
 from likely.circuit.queries.transform import conditional, marginal, merged
 from likely.circuit.readers.cases import from_case
 from likely.circuit.readers.spflow import from_spflow
@@ -47,6 +50,7 @@ __all__ = [
     "Circuit",
     "Coded",
     "Completion",
+    "Density",
     "Derivatives",
     "GaussianBlock",
     "Histogram",
@@ -56,17 +60,21 @@ __all__ = [
     "Moments",
     "Node",
     "Parametric",
+    "Part",
     "Product",
     "Report",
+    "RowReport",
     "Sum",
     "Warp",
     "bounds",
+    "coherence",
     "complete",
     "conditional",
     "derivatives",
     "from_case",
     "from_spflow",
     "learn",
+    "log_conditionals",
     "log_likelihood",
     "log_probability",
     "marginal",

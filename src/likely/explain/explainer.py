@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from likely._jobs import thread_count
+from likely._params import Params
 from likely.circuit import Circuit, learn
 from likely.errors import ExplainerError, LikelyWarning, NotFittedError, ProblemError, SchemaError
 from likely.explain import files
@@ -26,7 +27,6 @@ from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted, refuse_misfit
 from likely.explain.front import QUANTILES, By, Front, front_of
 from likely.explain.model import user_model
-from likely.explain.params import Params
 from likely.explain.query import Query, unknown_feature
 from likely.explain.question import Question, QuestionOptions, asked_question
 from likely.explain.solving import problems_of, starts_for, thresholds_of
@@ -61,6 +61,8 @@ class Explainer(Params):
         n_jobs: On how many threads a circuit is learned and many rows are explained; None or -1 for one per core.
         progress: Whether to show bars on a terminal.
     """
+
+    _refusal = ExplainerError
 
     def __init__(
         self,

@@ -48,6 +48,14 @@ def figure_of(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]
     return made
 
 
+def panels(count: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    """A new figure of so many axes, three in a row, each of this size (in inches)."""
+    figure, first = figure_of(None, (size[0] * min(count, 3), size[1] * -(-count // 3)))
+    first.remove()
+    across = min(count, 3)
+    return figure, [figure.add_subplot(-(-count // across), across, place + 1) for place in range(count)]
+
+
 # -- heat maps --------------------------------------------------------------------------------------------------------
 
 

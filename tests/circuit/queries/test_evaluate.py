@@ -25,13 +25,15 @@ from likely.circuit import (
     bounds,
     derivatives,
     log_likelihood,
+    log_probability,
     max_log_likelihood,
 )
-from likely.errors import CircuitError
+from likely.errors import CircuitError, SchemaError
 from likely.schema import Binary, Categorical, Continuous, Integer, Mixed
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.values import code_number
 from tests import strategies
+from tests.circuit.learning.learned import SMALL, drawn, quiet
 from tests.oracles import circuits as oracle
 from tests.oracles.circuits import ROUNDING, assert_close
 
@@ -472,3 +474,16 @@ def test_deep_chains(seed: int) -> None:
     nodes.append(Sum((len(nodes) - 1, *unused), (1.0, *(0.0 for _ in unused))))
     circuit = Circuit((Categorical("c", ("a", "b", "c")),), tuple(nodes))
     assert math.fsum(np.exp(log_likelihood(circuit, np.arange(3.0)[:, None]))) == pytest.approx(1, abs=1e-12)
+
+
+def test_a_box_of_plain_values() -> None:
+    X, y = drawn(0, 200)
+    circuit = quiet(X, y, **SMALL).circuit
+    red, blue = (log_probability(circuit, {"colour": value}) for value in ("red", "blue"))
+    assert_close([red], circuit.log_likelihood(pd.DataFrame({"colour": ["red"]}), marginal=True))
+    assert_close([log_probability(circuit, {"colour": ["red", "blue"]})], [np.logaddexp(red, blue)])
+    assert bounds(circuit, {"colour": "red", "visits": [1, 2]}).upper >= bounds(circuit, {"colour": "red", "visits": 1}).upper
+    with pytest.raises(CircuitError, match=r"^The box's values of feature 'visits' must be known; got a missing one\."):
+        log_probability(circuit, {"visits": None})
+    with pytest.raises(SchemaError, match=r"^Feature 'colour' must have a known value; got 'violet'\."):
+        log_probability(circuit, {"colour": "violet"})

@@ -29,6 +29,7 @@ from likely.schema import Binary, Categorical, Continuous, Integer, Mixed
 from likely.schema.region import EVERYTHING
 from likely.schema.values import code_number
 from tests import strategies
+from tests.circuit.learning.learned import SMALL, drawn, quiet
 from tests.oracles import circuits as oracle
 
 ROUNDING = 1e-9
@@ -206,3 +207,26 @@ def test_a_multiple_beside_a_break_is_itself() -> None:
     circuit = Circuit((Continuous("x", 0.01, 0.04, step=0.01),), (Histogram(0, (0.035, 0.04), (1.0,)),))
     assert candidates(circuit, 0).tolist() == [0.02, 0.03, 0.04]
     assert complete(circuit, np.array([[np.nan]])).log_likelihood.tolist() == [math.log(circuit.floor)]
+
+
+def test_a_table_comes_back_as_a_table() -> None:
+    X, y = drawn(0, 200)
+    circuit = quiet(X, y, **SMALL).circuit
+    table = X.drop(columns="visits").head(3).set_axis([7, 8, 9]).assign(granted=[True, False, None])
+    table.loc[8, "colour"] = "violet"
+    completed = complete(circuit, table).rows
+    assert list(completed) == ["size", "visits", "colour", "granted"]
+    assert completed.index.tolist() == [7, 8, 9]
+    assert completed["size"].equals(table["size"])
+    assert completed["colour"].tolist() == table["colour"].tolist()
+    assert completed["granted"].tolist()[:2] == [True, False]
+    assert completed["visits"].dtype == X["visits"].dtype
+    assert not completed.isna().any(axis=None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_everything_hidden_no_row_of_the_table_is_likelier(seed: int) -> None:
+    X, y = drawn(seed, 400)
+    circuit = quiet(X, y, method="mixture", nodes=80).circuit
+    best = complete(circuit, np.full((1, 4), np.nan))
+    assert best.log_likelihood[0] >= circuit.log_likelihood(X, y).max() - ROUNDING

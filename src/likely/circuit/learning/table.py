@@ -149,7 +149,7 @@ def row_weights(weights: Any, count: int) -> Numbers:
         raise CircuitError("The weights of rows", rule, f"shape {numbers.shape}", "leave them out")
     wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0))]
     if len(wrong) or not numbers.any():
-        raise CircuitError("The weights of rows", rule, wrong[0] if len(wrong) else "only 0", "leave them out")
+        raise CircuitError("The weights of rows", rule, wrong[0] if len(wrong) else "only zeros", "leave them out")
     with np.errstate(over="ignore"):
         total = float(numbers.sum())
     if not 1 <= total <= MOST_ROWS:

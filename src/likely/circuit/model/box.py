@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -15,20 +15,21 @@ from likely.circuit.model.nodes import Leaf
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.region import Region
-from likely.schema.values import LARGEST, Name, Numbers
+from likely.schema.values import LARGEST, Name, Numbers, Value
 
 if TYPE_CHECKING:
     from likely.circuit.model.circuit import Circuit
 
-#: The allowed values of variables by name, as sets of doubles (`feature.number` says which double a value is).
-Box: TypeAlias = Mapping[Name, Region]
+#: The allowed values of variables by name: a value or several as the user writes them, or a set of doubles.
+Box: TypeAlias = Mapping[Name, Region | Value | Collection[Value]]
 
 
 def regions_of(circuit: Circuit, box: Box) -> list[Region]:
     """The values of every variable in a box, a free one's whole domain; refuses a box that holds no row."""
     regions = [on_values(variable, variable.region) for variable in circuit.variables]
-    for name, region in box.items():
+    for name, allowed in box.items():
         j = circuit.index(name)
+        region = _region(circuit.variables[j], allowed)
         regions[j] = on_values(circuit.variables[j], region)
         if regions[j].empty:
             raise CircuitError(
@@ -36,6 +37,20 @@ def regions_of(circuit: Circuit, box: Box) -> list[Region]:
                 f"it has {circuit.variables[j].describe()}", feature=name,
             )  # fmt: skip
     return regions
+
+
+def _region(variable: Feature, allowed: Region | Value | Collection[Value]) -> Region:
+    """The doubles of the values that a box allows."""
+    if isinstance(allowed, Region):
+        return allowed
+    values = allowed if isinstance(allowed, Collection) and not isinstance(allowed, str) else [allowed]
+    numbers = [variable.number(value) for value in values]
+    if any(math.isnan(number) for number in numbers):
+        raise CircuitError(
+            f"The box's values of feature {variable.name!r}", "be known", "a missing one", "leave the feature out to free it",
+            feature=variable.name,
+        )  # fmt: skip
+    return Region.points(numbers)
 
 
 def on_values(feature: Feature, region: Region) -> Region:

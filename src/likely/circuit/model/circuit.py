@@ -20,6 +20,7 @@ from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.cells import Algebra, Cells, cells_of, compiled
 from likely.circuit.model.check import Report, report, scopes
 from likely.circuit.model.nodes import Leaf, Node, Product, Sum, node_from_dict, node_to_dict, parameters
+from likely.circuit.model.tabular import encoded_column, encoded_table
 from likely.circuit.model.tolerances import FLOOR
 from likely.errors import CircuitError
 from likely.schema import Feature
@@ -127,22 +128,30 @@ class Circuit:
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
-    def encode(self, X: pd.DataFrame | Numbers, y: Any = None) -> Numbers:
-        """A table (and its classes) as the array of doubles that a circuit scores; what is not there is NaN, any value.
+    def encode(self, X: pd.DataFrame | Numbers, y: Any = None, *, marginal: bool = False) -> Numbers:
+        """A table (and its classes) as the array of doubles that a circuit scores.
+
+        A missing cell (NaN, None) is the value "missing", if the feature has it: `None` is among its values or codes,
+        as `Schema.infer` makes it of a column with missing cells. Otherwise it is unknown. In an array that is encoded
+        already, NaN is always unknown. What is unknown is summed over, and so is the class if it is not there.
+
+        A category that the feature does not list is possible, but no leaf knows it: it has the floor density.
 
         Args:
-            X: A table with some of the circuit's columns, the class perhaps among them; or an array that is encoded
-                already, with a column per variable, or all but the target.
+            X: A table with the circuit's columns, the class perhaps among them (others are not looked at); or an array
+                that is encoded already, with a column per variable, or all but the target.
             y: The classes of the rows, or one class for all of them.
+            marginal: Whether columns may be left out, to be summed over. Then every column must be the circuit's: what
+                looks like one too many may be one that is misspelt.
 
         Returns:
             Rows x variables.
 
         Raises:
-            CircuitError: If no column is the circuit's, or the shapes do not fit.
+            CircuitError: If a column is missing, or the shapes do not fit.
         """
         if isinstance(X, pd.DataFrame):
-            rows = self._encode_table(X)
+            rows = encoded_table(X, self.features, self.target, marginal=marginal)
         else:
             given = np.atleast_2d(np.asarray(X, dtype=np.float64))
             widths = {len(self.variables), len(self.features)}
@@ -155,33 +164,26 @@ class Circuit:
             rows[:, -1] = self._encode_class(y, len(rows))
         return rows
 
-    def _encode_table(self, X: pd.DataFrame) -> Numbers:
-        known = [(j, variable) for j, variable in enumerate(self.variables) if variable.name in X.columns]
-        if not known:
-            names = ", ".join(repr(name) for name in self.names)
-            raise CircuitError("A table", "have some of the circuit's columns", list(X.columns), f"the circuit has {names}")
-        rows = np.full((len(X), len(self.variables)), np.nan)
-        for j, variable in known:
-            rows[:, j] = variable.encode(X[variable.name])
-        return rows
-
     def _encode_class(self, y: Any, count: int) -> Numbers:
         if self.target is None:
             raise CircuitError("y", "be left out", "classes", "this circuit was learned without a target")
         column = pd.Series([y] * count) if np.isscalar(y) else pd.Series(y)
         if len(column) != count:
             raise CircuitError("y", f"have one class per row ({count})", len(column), "give as many")
-        return self.target.encode(column)
+        return encoded_column(self.target, column)
 
-    def log_likelihood(self, X: pd.DataFrame | Numbers, y: Any = None, *, n_jobs: int | None = None) -> Numbers:
+    def log_likelihood(
+        self, X: pd.DataFrame | Numbers, y: Any = None, *, marginal: bool = False, n_jobs: int | None = None
+    ) -> Numbers:
         """log p(row) of each row, exactly: the natural logarithm of a density per unit of raw features.
 
         Args:
-            X: A table or encoded rows; what is unknown (NaN) or left out is summed over.
+            X: A table or encoded rows; what is unknown is summed over (`encode` says what is).
             y: The classes of the rows, if they are not a column of the table.
+            marginal: Whether columns may be left out of the table, to be summed over.
             n_jobs: Threads to work on; None or -1 for one per core. The same bits on any number.
         """
-        return self.core.evaluate(self.encode(X, y), Algebra.SUM, thread_count(n_jobs, CircuitError))
+        return self.core.evaluate(self.encode(X, y, marginal=marginal), Algebra.SUM, thread_count(n_jobs, CircuitError))
 
     # -- files ----------------------------------------------------------------------------------------------------
 

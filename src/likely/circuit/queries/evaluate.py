@@ -33,18 +33,21 @@ from likely.schema.region import Region, below
 from likely.schema.values import Name, Numbers
 
 
-def log_likelihood(circuit: Circuit, rows: pd.DataFrame | Numbers, *, n_jobs: int | None = None) -> Numbers:
-    """log p(row) of each row, exactly; what is unknown (NaN, or the class left out) is summed over.
+def log_likelihood(
+    circuit: Circuit, rows: pd.DataFrame | Numbers, *, marginal: bool = False, n_jobs: int | None = None
+) -> Numbers:
+    """log p(row) of each row, exactly; what is unknown (`circuit.encode` says what is) is summed over.
 
     Args:
         circuit: The distribution.
-        rows: A table with some of its columns, or encoded rows (`circuit.encode`).
+        rows: A table with its columns, or encoded rows (`circuit.encode`).
+        marginal: Whether columns may be left out of the table, to be summed over.
         n_jobs: Threads to work on; None or -1 for one per core. The same bits on any number.
 
     Returns:
         A number per row.
     """
-    return circuit.log_likelihood(rows, n_jobs=n_jobs)
+    return circuit.log_likelihood(rows, marginal=marginal, n_jobs=n_jobs)
 
 
 def max_log_likelihood(
@@ -62,7 +65,7 @@ def max_log_likelihood(
 
     Args:
         circuit: The distribution.
-        rows: A table with some of its columns, or encoded rows (`circuit.encode`).
+        rows: A table with its columns, or encoded rows (`circuit.encode`).
         side: "under" for a lower bound, "over" for an upper bound.
         n_jobs: Threads to work on; None or -1 for one per core. The same bits on any number.
 
@@ -107,7 +110,8 @@ def log_probability(circuit: Circuit, box: Box) -> float:
 
     Args:
         circuit: The distribution.
-        box: The allowed values of some variables by name; every other variable is free.
+        box: The allowed values of some variables by name, as the user writes them (`{"colour": "red"}`,
+            `{"colour": ["red", "blue"]}`) or as a `Region` (`{"age": Region.between(18, 25)}`); every other variable is free.
 
     Raises:
         CircuitError: If the box holds no row.

@@ -1,14 +1,16 @@
 """The most probable explanation (MPE): what the unknown values of a row most likely are, given the known ones.
 
 To find the very best one is NP-hard for circuits in general (Peharz et al. 2017; Conaty, Maua and de Campos
-2017). The maximiser circuit - every sum takes its largest child - gives the best single induced tree; from its modes,
-coordinate ascent by the circuit's derivatives goes up.
+2017). The maximiser circuit - every sum takes its largest child - gives the best single induced tree below every child of
+the root; from the modes of the best of them, coordinate ascent by the circuit's derivatives goes up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,43 +20,93 @@ from likely.circuit.model.cells import Algebra
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.nodes import Leaf, Product, Sum
+from likely.circuit.model.tabular import unlisted_place
 from likely.circuit.queries.evaluate import derivatives, log_likelihood
 from likely.schema import Feature
 from likely.schema.grid import multiples, steps_below
 from likely.schema.region import EVERYTHING, Region, below
-from likely.schema.values import LARGEST, Numbers
+from likely.schema.values import LARGEST, Name, Numbers
+
+#: A table or encoded rows: what was given comes back.
+Rows = TypeVar("Rows", pd.DataFrame, Numbers)
+#: So many children of the root are starts, and from the best of them so many ascents.
+STARTS, ASCENTS = 64, 8
 
 
 @dataclass(frozen=True)
-class Completion:
+class Completion(Generic[Rows]):
     """Rows without unknowns, how likely they are, and what no completion of the same row can exceed: see `complete`."""
 
-    #: rows x variables, as `circuit.encode` makes them
-    rows: Numbers
+    #: A table with all of the circuit's columns, if a table was given; otherwise rows as `circuit.encode` makes them.
+    rows: Rows
     #: of each row
     log_likelihood: Numbers
     #: An upper bound of the log-likelihood of every completion; where it equals `log_likelihood`, there is no better one.
     upper: Numbers
 
 
-def complete(circuit: Circuit, rows: pd.DataFrame | Numbers) -> Completion:
-    """Every row with its unknown values (NaN) filled in by the most probable ones (MPE), as far as they are known.
+def complete(circuit: Circuit, rows: Rows) -> Completion[Rows]:
+    """Every row with its unknown values filled in by the most probable ones (MPE), as far as they are known.
 
-    The search starts from the best single induced tree (every sum takes its largest child: exact where one of them
-    dominates) and then changes one value at a time, to the best given all others, until none helps. `upper` says how far
-    from the most probable explanation it can be at most.
+    The search starts from the best induced trees (every sum takes its largest child, the root each of its likeliest: exact
+    where one of them dominates) and then changes one value at a time, to the best given all others, until none helps.
+    `upper` says how far from the most probable explanation it can be at most.
 
     Args:
         circuit: The distribution.
-        rows: The evidence: a table with some of the circuit's columns, or encoded rows; NaN is unknown.
+        rows: The evidence: a table with some of the circuit's columns, or encoded rows. Columns that are left out are
+            unknown, and so are missing cells (`Circuit.encode` says when they are a value).
+
+    Returns:
+        The completed rows: a table with all columns and the same index if a table was given, otherwise encoded rows.
     """
-    given = circuit.encode(rows)
+    given = circuit.encode(rows, marginal=True)
     largest = np.array([_largest_logs(circuit, row) for row in given]).reshape(len(given), len(circuit.nodes))
     maximised = circuit.core.sweep(largest, Algebra.UNDER)
-    done = [_ascended(circuit, row, _induced(circuit, row, values)) for row, values in zip(given, maximised, strict=True)]
+    choices = {int(j): candidates(circuit, int(j)) for j in np.flatnonzero(np.isnan(given).any(axis=0))}
+    modes = _modes(circuit, choices)
+    done = [_likeliest(circuit, row, values, modes, choices) for row, values in zip(given, maximised, strict=True)]
     filled = np.array(done).reshape(given.shape)
     likelihood = log_likelihood(circuit, filled)
-    return Completion(filled, likelihood, np.maximum(circuit.core.sweep(largest)[:, -1], likelihood))
+    upper = np.maximum(circuit.core.sweep(largest)[:, -1], likelihood)
+    return Completion(_table(circuit, rows, given, filled) if isinstance(rows, pd.DataFrame) else filled, likelihood, upper)
+
+
+def _table(circuit: Circuit, X: pd.DataFrame, given: Numbers, filled: Numbers) -> pd.DataFrame:
+    """The completed rows in the user's values: what was known is as it was."""
+    columns: dict[Name, pd.Series[Any]] = {}
+    for j, variable in enumerate(circuit.variables):
+        numbers = filled[:, j]
+        unlisted = numbers == unlisted_place(variable) if not variable.numeric else np.zeros(len(numbers), dtype=bool)
+        column = variable.decode(np.where(unlisted, np.nan, numbers)).set_axis(X.index)
+        if unlisted.any():
+            column = column.astype(object).where(~unlisted, X[variable.name])
+        columns[variable.name] = X[variable.name] if not np.isnan(given[:, j]).any() else column
+    return pd.DataFrame(columns)
+
+
+def _modes(circuit: Circuit, choices: Mapping[int, Numbers]) -> Numbers:
+    """The value at which each leaf of an unknown variable (its node's entry) is largest."""
+    modes = np.full(len(circuit.nodes), np.nan)
+    for j, values in choices.items():
+        cells = circuit.cells[j]
+        modes[list(cells.leaves)] = values[np.argmax(cells.log_densities(values, circuit.floor), axis=1)]
+    return modes
+
+
+def _likeliest(circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, choices: Mapping[int, Numbers]) -> Numbers:
+    """The likeliest completion that ascents from the best starts reach."""
+    if not np.isnan(row).any():
+        return row
+    root, roots = circuit.nodes[-1], [len(circuit.nodes) - 1]
+    if isinstance(root, Sum):
+        with np.errstate(divide="ignore"):
+            terms = np.log(root.weights) + values[list(root.children)]
+        roots = [root.children[k] for k in np.argsort(-terms, kind="stable")[:STARTS]]
+    starts = np.array([_induced(circuit, row, values, modes, place) for place in roots])
+    best = np.argsort(-log_likelihood(circuit, starts), kind="stable")[:ASCENTS]
+    ascended = np.array([_ascended(circuit, row, start, choices) for start in starts[best]])
+    return np.asarray(ascended[np.argmax(log_likelihood(circuit, ascended))])
 
 
 def _largest_logs(circuit: Circuit, row: Numbers) -> Numbers:
@@ -66,9 +118,9 @@ def _largest_logs(circuit: Circuit, row: Numbers) -> Numbers:
     return np.asarray(logs)
 
 
-def _induced(circuit: Circuit, row: Numbers, values: Numbers) -> Numbers:
-    """The completion of the best induced tree: sums at their largest child, unknown leaves at their mode."""
-    completed, waiting = row.copy(), [len(circuit.nodes) - 1]
+def _induced(circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, root: int) -> Numbers:
+    """The completion of the best induced tree below a node: sums at their largest child, unknown leaves at their mode."""
+    completed, waiting = row.copy(), [root]
     while waiting:
         place = waiting.pop()
         node = circuit.nodes[place]
@@ -79,13 +131,11 @@ def _induced(circuit: Circuit, row: Numbers, values: Numbers) -> Numbers:
                 best = int(np.argmax(np.log(node.weights) + values[list(node.children)]))
             waiting.append(node.children[best])
         elif isinstance(node, Leaf) and np.isnan(row[node.variable]):
-            choices, cells = candidates(circuit, node.variable), circuit.cells[node.variable]
-            densities = cells.log_densities(choices, circuit.floor)[cells.leaves.index(place)]
-            completed[node.variable] = choices[int(np.argmax(densities))]
+            completed[node.variable] = modes[place]
     return completed
 
 
-def _ascended(circuit: Circuit, row: Numbers, start: Numbers) -> Numbers:
+def _ascended(circuit: Circuit, row: Numbers, start: Numbers, choices: Mapping[int, Numbers]) -> Numbers:
     """Coordinate ascent: one unknown value at a time at its best given all others, until nothing changes."""
     completed, best = start.copy(), -np.inf
     unknown = np.flatnonzero(np.isnan(row))
@@ -96,10 +146,9 @@ def _ascended(circuit: Circuit, row: Numbers, start: Numbers) -> Numbers:
         best = slopes.value
         for j in unknown:
             slopes = derivatives(circuit, completed)
-            choices = candidates(circuit, int(j))
-            values = slopes.at(circuit.names[j], choices)
+            values = slopes.at(circuit.names[j], choices[int(j)])
             if values.max() > slopes.value:
-                completed[j] = choices[int(np.argmax(values))]
+                completed[j] = choices[int(j)][int(np.argmax(values))]
     return completed
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from likely.errors import ExplainerError
+from likely.errors import LikelyError
 
 
 class Params:
     """`get_params`, `set_params` and clones, from the signature of the constructor."""
+
+    #: What `set_params` raises.
+    _refusal: ClassVar[type[LikelyError]] = LikelyError
 
     @classmethod
     def _names(cls) -> tuple[str, ...]:
@@ -32,14 +35,14 @@ class Params:
         for name, value in params.items():
             if name not in self._names():
                 known = ", ".join(self._names())
-                raise ExplainerError(
+                raise self._refusal(
                     f"A parameter of {type(self).__name__}", f"be one of {known}", repr(name), "check the spelling"
                 )
             setattr(self, name, value)
         return self
 
     def __sklearn_clone__(self) -> Self:
-        """A new one that is not fitted. It explains the same model, whose clone would have forgotten its fit."""
+        """A new one that is not fitted, with the same arguments: the clone of a fitted model would have forgotten its fit."""
         return type(self)(**self.get_params(deep=False))
 
     def __repr__(self) -> str:
