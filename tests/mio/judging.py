@@ -79,5 +79,6 @@ def moved(problem: Problem, by: float) -> Problem:
 def _moved_alternative(alternative: Alternative, by: float) -> Alternative:
     share = alternative.share
     if share is not None:
-        share = replace(share, low=min(1.0, share.low * (1 + by)), high=max(0.0, share.high * (1 - by)))
+        low, high = (min(1.0, max(0.0, end)) for end in (share.low * (1 + by), share.high * (1 - by)))
+        share = replace(share, low=min(low, high), high=high)
     return replace(alternative, lower=alternative.lower + by * (1 + abs(alternative.lower)), share=share)

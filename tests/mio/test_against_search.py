@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from likely.predictor import Link, TreeEnsemble
 from likely.predictor.forms import NODE
 from likely.problem import Problem, to_class
-from likely.problem.tolerances import rounding
+from likely.problem.tolerances import SUM_ROUNDING, rounding
 from likely.schema import Binary, Mixed, Schema
 from likely.schema.costs import MixedCost, MoveCost, SwitchCost
-from tests.mio.judging import EDGE, LIMITS, SAME, agree, approximate, best_of, solved
+from tests.mio.judging import LIMITS, agree, approximate, best_of, solved
 from tests.search.instances import variants
 from tests.search.judging import check_solution
 from tests.strategies import generators, hard_problems, problems, problems_over, real_schemas
@@ -23,6 +23,7 @@ from tests.strategies import generators, hard_problems, problems, problems_over,
 pytest.importorskip("pyomo")
 pytest.importorskip("highspy")
 from likely import mio
+from likely.mio.tolerances import NOISE
 
 
 @pytest.mark.slow
@@ -78,13 +79,17 @@ def test_none_is_much_costlier_than_the_best(problem: Problem, pool_gap: float) 
 @settings(max_examples=15)
 @given(problem=problems(rows=200, plausible=True), rng=generators())
 def test_both_sides_bracket_the_exact_optimum(problem: Problem, rng: np.random.Generator) -> None:
-    """They meet, unless the limit comes first: then the optimum lies between them."""
+    """They meet, unless the limit comes first: then the optimum lies between them.
+
+    A row that reaches its goal but for the rounding of its terms is an answer or none; solvers are held to the rest within the
+    tolerance of their objectives. Over 3000 such problems no bound was further off.
+    """
     for asked in variants(problem, rng, 2):
         exactly = replace(asked, plausibility=replace(asked.plausibility, approximate=False))
         result = mio.solve(exactly, replace(LIMITS, seconds=1), test=False)
-        less, more = (best_of(solved(exactly, by, LIMITS)) for by in (-EDGE, EDGE))  # on an edge, tolerances decide
-        assert result.bounds.lower <= more + rounding(more, SAME)
-        assert result.bounds.upper >= less - rounding(less, SAME)
+        less, more = (best_of(solved(exactly, by, LIMITS)) for by in (-SUM_ROUNDING, SUM_ROUNDING))
+        assert result.bounds.lower <= more + rounding(more, NOISE)
+        assert result.bounds.upper >= less - rounding(less)
         if result.status in ("optimal", "infeasible"):
             agree(exactly, LIMITS, result)
 

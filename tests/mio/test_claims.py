@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import likely
 from likely import search
 from likely.errors import ContradictionError
-from likely.predictor import Column, LinearModel, Link
+from likely.predictor import Column, LinearModel, Link, ReluNetwork
 from likely.predictor.forms import form_from_dict
-from likely.problem import Bounds, Limits, Problem, Result, Solution, to_class
+from likely.problem import Bounds, Limits, Problem, Result, Solution, not_class, to_class
 from likely.schema import Constraint, Feature
 from likely.schema.costs import Cost, MoveCost, SwitchCost
 from likely.schema.grid import snap
@@ -120,6 +120,36 @@ def test_no_claim_exceeds_the_optimum(problem: Problem) -> None:
     assert result.bounds.lower <= best + STATED * (1 + abs(best))
     if result.status == "optimal":
         assert result.solutions[0].objective <= best + STATED * (1 + abs(best))
+
+
+def test_scores_that_vary_by_rounding_alone_are_no_scale() -> None:
+    """To divide by their spread made coefficients of 1e15, and HiGHS left out all rows."""
+    schema = likely.Schema(
+        (likely.Binary("a", (False, True)),), (likely.MaxChanges(1), likely.Decreasing("a"), likely.Increasing("a"))
+    )
+    column = Column(0, 0.0, 0.0, (1.5, -1.0), True)
+    layers = (
+        (np.array([[-0.25], [-1.75]]), np.array([0, -1.25])),
+        (np.array([[-1.25, 0.75], [-0.75, 0.25], [-1, -1.5]]), np.array([-0.5, -0.5, -2.0])),
+    )
+    form = ReluNetwork(Link("shares"), ("x", "y", "z"), (column,), layers)
+    problem = Problem(schema, np.array([1.0]), form, not_class(form, "x", margin=0.25))
+    assert search.solve(problem).status == "infeasible"
+    assert mio.solve(problem, test=False).status == "infeasible"
+
+
+def test_a_solver_that_leaves_out_rows_claims_nothing() -> None:
+    """HiGHS takes none of the rows that it is given with one whose coefficients are too large."""
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, 1))
+    model.rows = pyo.ConstraintList()
+    model.rows.add(model.x + model.y >= 1)
+    model.rows.add(1e16 * model.x + model.y <= 2)
+    model.objective = pyo.Objective(expr=model.x + model.y)
+    report = make_solver("highs", model).solve(Effort(10.0, 1000, 1e-6, 0.0), start=False)
+    assert (report.outcome, report.objective, report.bound) == ("failed", None, -math.inf)
 
 
 # -- the test of a claim --------------------------------------------------------------------------------------------------

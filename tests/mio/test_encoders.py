@@ -120,14 +120,14 @@ def test_constraints_and_cost(problem: Problem, rng: np.random.Generator) -> Non
 
 
 def decided(problem: Problem, rows: np.ndarray) -> np.ndarray:
-    """Which rows no linear rule cuts off by so little that it is rounding, at the greatest size that its terms can have."""
+    """Which rows no linear rule cuts off by less than the solver's tolerance, at the greatest size that its terms can have."""
     clear = np.ones(len(rows), dtype=bool)
     for rule in problem.schema.compile(problem.factual):
         if isinstance(rule, LinearRow):
             features = [problem.schema.features[j] for j in rule.features]
             ends = [max(abs(feature.lower), abs(feature.upper)) for feature in features]
             size = max(abs(rule.upper), float(np.abs(rule.coefficients) @ ends))
-            clear &= rule.satisfied(rows) | (rows[:, rule.features] @ rule.coefficients > rule.upper + 1e-8 * size)
+            clear &= rule.satisfied(rows) | (rows[:, rule.features] @ rule.coefficients > rule.upper + EFFORT.feasibility * size)
     assert clear.any()
     return clear
 

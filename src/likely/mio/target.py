@@ -9,7 +9,7 @@ import numpy as np
 from likely.mio.modelling import Block, Expression, add, binaries, new_block, parameter, rows, total
 from likely.mio.scaling import unit_of
 from likely.mio.scores import Scores
-from likely.mio.tolerances import TOLERANCES, Tolerances
+from likely.mio.tolerances import SMALLEST, TOLERANCES, Tolerances
 from likely.problem import Goal
 from likely.schema.values import Numbers
 
@@ -74,8 +74,15 @@ def _add(target: Target, a: int, coefficients: Numbers, least: float, tolerances
     relaxed = least - tolerances.outward * (1 + abs(least))
     left = total(float(c) * score for c, score in zip(coefficients, scores.outputs, strict=True) if c)
     off = max(0.0, relaxed - smallest) * (1 - target.chosen[a])
-    unit = unit_of(float(np.abs(coefficients * (scores.high - scores.low)).max(initial=0.0)))
+    unit = unit_of(_spread(np.abs(coefficients), scores))
     add(target.block, left / unit >= (relaxed + target.block.tight - off) / unit)
+
+
+def _spread(sizes: Numbers, scores: Scores) -> float:
+    """How far the largest term of a row varies; if only by rounding, which is no scale to measure by, how large it is."""
+    spread = float((sizes * (scores.high - scores.low)).max(initial=0.0))
+    size = float((sizes * np.maximum(np.abs(scores.low), np.abs(scores.high))).max(initial=0.0))
+    return spread if spread > SMALLEST * size else size
 
 
 def add_tangent(target: Target, alternative: int, scores: Numbers) -> None:

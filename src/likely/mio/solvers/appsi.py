@@ -66,6 +66,9 @@ class _Appsi:
             except OutOfTimeError:  # half of the model is read
                 self.interface = self._new()
                 return TOO_LATE
+        if not self._complete():
+            self.interface = self._new()
+            return Report("failed", None, -math.inf, 0)
         outcome = "interrupted" if self._interrupted() else _OUTCOMES.get(results.termination_condition.name, "failed")
         objective = results.best_feasible_objective if outcome in ("optimal", "stopped", "interrupted") else None
         if objective is not None:
@@ -76,6 +79,10 @@ class _Appsi:
         if outcome == "interrupted":  # which the solver would remember
             self.interface = self._new()
         return report
+
+    def _complete(self) -> bool:
+        """Whether the solver took every row, where Pyomo does not say so."""
+        return True
 
     def _interrupted(self) -> bool:
         """Whether somebody ended it, where Pyomo does not say so."""
@@ -160,6 +167,10 @@ class Highs(_Appsi):
             yield
         finally:
             asked.unsubscribe(ask)
+
+    def _complete(self) -> bool:
+        """It refuses all rows that it is given at once if a coefficient of one of them is 1e15 or more."""
+        return bool(self.interface._solver_model.getNumRow() == len(self.interface._active_constraints))
 
     def _interrupted(self) -> bool:
         return bool(self.interface._solver_model.getModelStatus().name == "kInterrupt")
