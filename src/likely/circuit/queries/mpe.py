@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -137,18 +137,18 @@ def _induced(circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, ro
 
 def _ascended(circuit: Circuit, row: Numbers, start: Numbers, choices: Mapping[int, Numbers]) -> Numbers:
     """Coordinate ascent: one unknown value at a time at its best given all others, until nothing changes."""
-    completed, best = start.copy(), -np.inf
-    unknown = np.flatnonzero(np.isnan(row))
-    while unknown.size:
-        slopes = derivatives(circuit, completed)
-        if slopes.value <= best:
+    completed, unknown = start.copy(), [j for j in choices if np.isnan(row[j])]
+    slopes, calm = derivatives(circuit, completed), 0
+    for j in cycle(unknown):
+        values = slopes.at(circuit.names[j], choices[j])
+        before, completed[j] = completed[j], choices[j][int(np.argmax(values))]
+        moved = derivatives(circuit, completed) if values.max() > slopes.value else slopes
+        if moved.value > slopes.value:
+            slopes, calm = moved, 0
+            continue
+        completed[j], calm = before, calm + 1
+        if calm == len(unknown):  # none helps
             break
-        best = slopes.value
-        for j in unknown:
-            slopes = derivatives(circuit, completed)
-            values = slopes.at(circuit.names[j], choices[int(j)])
-            if values.max() > slopes.value:
-                completed[j] = choices[int(j)][int(np.argmax(values))]
     return completed
 
 
