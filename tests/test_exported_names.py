@@ -74,7 +74,7 @@ NAMES = {
         "Moments",
         "Node",
         "Parametric",
-        "Part",
+        "RowPart",
         "Product",
         "Report",
         "RowReport",

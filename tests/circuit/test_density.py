@@ -89,6 +89,9 @@ def test_a_schema_is_used_and_weights_count() -> None:
     schema = Schema.infer(X)
     model = Density(schema=schema, **SMALL).fit(X)
     assert model.schema_ is schema
+    numbers = X[["size", "visits"]]
+    arrays = Density(schema=Schema.infer(numbers), **SMALL).fit(numbers.to_numpy())
+    np.testing.assert_array_equal(arrays.score_samples(numbers.to_numpy()), arrays.circuit_.log_likelihood(numbers))
     reds = Density(schema=schema, **SMALL).fit(X, sample_weight=np.where(X["colour"] == "red", 50.0, 1.0))
     red = X[X["colour"] == "red"]
     assert reds.score(red) > model.score(red)

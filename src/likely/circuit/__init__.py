@@ -17,7 +17,7 @@ References:
     R. Gens and P. Domingos, Learning the structure of sum-product networks, ICML 2013.
 """
 
-from likely.circuit.density import Density, Part, RowReport
+from likely.circuit.density import Density, RowPart, RowReport
 from likely.circuit.learning.learn import Learned, learn
 from likely.circuit.learning.refine import refine
 from likely.circuit.model.blocks import GaussianBlock
@@ -60,9 +60,9 @@ __all__ = [
     "Moments",
     "Node",
     "Parametric",
-    "Part",
     "Product",
     "Report",
+    "RowPart",
     "RowReport",
     "Sum",
     "Warp",

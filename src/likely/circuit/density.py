@@ -34,7 +34,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Part:
+class RowPart:
     """One feature of a row, or two, given all its other values."""
 
     features: tuple[Name, ...]
@@ -59,7 +59,7 @@ class RowReport:
     coherence: float
     #: The share of training rows, in per cent, whose values fit less well together.
     coherence_percentile: float
-    parts: tuple[Part, ...]
+    parts: tuple[RowPart, ...]
 
     def to_frame(self) -> pd.DataFrame:
         """A row per feature or pair, the least usual first."""
@@ -155,6 +155,8 @@ class Density(Params):
             sample_weight: How many rows each row counts for; 1 each if left out.
         """
         table = _table(X)
+        if self.schema is not None and not isinstance(X, pd.DataFrame) and table.shape[1] == len(self.schema):
+            table = table.set_axis(list(self.schema.names), axis=1)
         schema = open_schema(table) if self.schema is None else self.schema
         settings = {name: value for name, value in self.get_params().items() if name != "schema"}
         self.learned_ = learn(table, None, schema, weights=sample_weight, **settings)
@@ -228,17 +230,18 @@ class Density(Params):
         encoded = circuit.encode(self._columns(_one_row(row, self.schema_.names)))
         known = [name for name, number in zip(circuit.names, encoded[0].tolist(), strict=True) if not np.isnan(number)]
         parts = self._parts(encoded, [(name,) for name in known])
-        paired = sorted(part.features[0] for part in parts[:PAIRED]) if len(known) > 2 else []
+        odd = {part.features[0] for part in parts[:PAIRED]} if len(known) > 2 else set()
+        paired = [name for name in known if name in odd]
         parts = _ordered([*parts, *self._parts(encoded, list(combinations(paired, 2)))])
         log, usual_log = self._compared(circuit.log_likelihood, encoded)
         fit, usual_fit = self._compared(lambda rows: coherence(circuit, rows, n_jobs=self.n_jobs), encoded)
         return RowReport(log, usual_log, fit, usual_fit, tuple(parts))
 
-    def _parts(self, encoded: Numbers, groups: Sequence[tuple[Name, ...]]) -> list[Part]:
+    def _parts(self, encoded: Numbers, groups: Sequence[tuple[Name, ...]]) -> list[RowPart]:
         circuit = self.circuit_
         logs = log_conditionals(circuit, np.vstack([encoded, self._reference]), groups, n_jobs=self.n_jobs)
         return _ordered(
-            Part(
+            RowPart(
                 group,
                 tuple(self._shown(encoded[0], name) for name in group),
                 float(column[0]),
@@ -297,7 +300,7 @@ class Density(Params):
         )
 
 
-def _ordered(parts: Any) -> list[Part]:
+def _ordered(parts: Any) -> list[RowPart]:
     """The least usual first; of those that are equally unusual, the one farthest below what is usual."""
     return sorted(parts, key=lambda part: (part.percentile, part.log_conditional - part.usual))
 
