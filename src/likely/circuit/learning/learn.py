@@ -7,25 +7,31 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from likely._display.progress import Move, progress_bar
 from likely._jobs import thread_count
-from likely.circuit.learning import grow, mixture, model_selection
+from likely.circuit.learning import blocks_selection, grow, mixture, model_selection
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import FINEST, Bins, bins_of
+from likely.circuit.learning.blocks_selection import BlockChoice
 from likely.circuit.learning.grow import Grown
 from likely.circuit.learning.learnspn import learn_structure, one_blas_thread
 from likely.circuit.learning.table import Table, table_of
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.nodes import Leaf, Node
 from likely.circuit.model.tolerances import FLOOR
 from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Schema
 from likely.schema.values import Numbers
+
+Method: TypeAlias = Literal["mixture", "tree", "blocks"]
+#: What "auto" chooses from, where it suits the table. Add "blocks" when the engines can bound them.
+AUTO: tuple[Method, ...] = ("mixture", "tree")
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ def learn(
     y: Any = None,
     schema: Schema | None = None,
     *,
-    method: Literal["auto", "mixture", "tree", "learnspn"] = "auto",
+    method: Literal["auto", "mixture", "tree", "blocks", "learnspn"] = "auto",
     nodes: int | None = None,
     min_slice: float = 1 / 20,
     threshold: float = 0.3,
@@ -81,10 +87,12 @@ def learn(
         schema: What the columns are; inferred if left out, with room for numbers beyond those of the table. All of the
             circuit's mass lies within the bounds of the features.
         method: "mixture" (`learning.mixture`: small and likely for any table), "tree" (`learning.grow`: for discrete
-            tables, where each variable has at most 32 bins), "learnspn" (`learning.learnspn`: the paper's learner), or
-            "auto": a tree, if the table is discrete and the tree is better on held-out rows, else a mixture.
-        nodes: The most nodes of a mixture or tree, which has at least a leaf per variable. Left out, a few sizes are
-            tried, and the smallest is taken that is not worse on held-out rows (`learning.model_selection`).
+            tables, where each variable has at most 32 bins), "blocks" (`learning.blocks`: for tables of reals; mixtures whose
+            components are warped Gaussians of the columns of numbers), "learnspn" (`learning.learnspn`: the paper's learner),
+            or "auto": a tree, if the table is discrete and the tree is better on held-out rows, else a mixture.
+        nodes: The most nodes of a mixture or tree, which has at least a leaf per variable; a block counts as many as it has
+            parameters. Left out, a few sizes are tried, and the smallest is taken that is not worse on held-out rows
+            (`learning.model_selection`).
         min_slice: For "learnspn": the share of the rows below which a slice is not divided.
         threshold: For "learnspn": columns are held for independent if their coefficient is at most this.
         finest: The width of the narrowest bins of numbers, as a share of their range (`learning.bins`).
@@ -131,22 +139,25 @@ class _Outcome:
     interrupted: bool = False
 
 
-def _chosen(
-    table: Table,
-    method: Literal["auto", "mixture", "tree"],
-    nodes: int | None,
-    finest: float,
-    random_state: int,
-    threads: int,
-    move: Move,
-) -> _Outcome:
+def _chosen(table: Table, method: str, nodes: int | None, finest: float, random_state: int, threads: int, move: Move) -> _Outcome:
     """What is best on held-out rows, learned from all."""
     bins = bins_of(table.rows, table.variables, finest)
-    methods = _methods(method, bins)
+    methods = _methods(method, bins, table)
     binned = Binned.of(table.rows, table.weights, bins)
-    choice = model_selection.select(
-        binned, nodes, random_state, methods=methods, threads=threads, progress=lambda done, what: move(0.5 * done, what)
-    )
+    histograms = tuple(each for each in methods if each != "blocks")
+    part = 0.5 / max(1, len({"blocks"} & set(methods)) + bool(histograms))
+    choice = blocks = None
+    if histograms:
+        choice = model_selection.select(
+            binned, nodes, random_state, methods=histograms, threads=threads, progress=lambda done, what: move(part * done, what)
+        )
+    if "blocks" in methods and not (choice and choice.kept):
+        blocks = blocks_selection.select(
+            table, binned, nodes, random_state, progress=lambda done, what: move(0.5 - part * (1 - done), what)
+        )
+    if blocks is not None and (choice is None or _are_better(blocks, choice)):
+        return _with_blocks(table, binned, blocks, random_state, move)
+    assert choice is not None, "there is a method"
     last = f"{choice.nodes} nodes"
     fitted = choice.kept or next(
         model_selection.fitted(
@@ -162,16 +173,47 @@ def _chosen(
     return _Outcome(made, choice.method, choice.validation, {"nodes at most": float(choice.nodes)}, fitted.interrupted)
 
 
-def _methods(method: Literal["auto", "mixture", "tree"], bins: Sequence[Bins]) -> tuple[model_selection.Method, ...]:
+def _are_better(blocks: BlockChoice, choice: model_selection.Choice) -> bool:
+    """Whether blocks do better on held-out rows, or as well with fewer parameters."""
+    if blocks.judged is None or choice.judged is None:
+        return False
+    return model_selection.plainest([choice.judged, blocks.judged], by="parameters") == 1
+
+
+def _with_blocks(table: Table, binned: Binned, choice: BlockChoice, random_state: int, move: Move) -> _Outcome:
+    """The mixture of blocks that was chosen, learned from all rows."""
+    fitted, warps = blocks_selection.learned(
+        table, binned, choice, random_state, progress=lambda done, what: move(0.5 + 0.5 * done, what)
+    )
+    settings = choice.plan.settings
+    return _Outcome(
+        blocks_selection.circuit_nodes(fitted, warps, binned),
+        "blocks",
+        choice.judged.mean if choice.judged else math.nan,
+        {
+            "components": float(settings.components),
+            "columns in blocks": float(len(warps)),
+            "pooled": settings.pooled,
+            "independent": settings.independent,
+        },
+        fitted.interrupted,
+    )
+
+
+def _methods(method: str, bins: Sequence[Bins], table: Table) -> tuple[Method, ...]:
     """The methods to choose from."""
+    suits = {"mixture": True, "tree": grow.suits(bins), "blocks": bool(blocks_selection.suits(table))}
     if method == "auto":
-        return ("mixture", "tree") if grow.suits(bins) else ("mixture",)
-    if method == "tree" and not grow.suits(bins):
+        return tuple(each for each in AUTO if suits[each])
+    if method == "tree" and not suits["tree"]:
         widest = max(bins, key=len)
         rule = f"have at most {grow.MOST_BINS} bins, and all together {grow.MOST_BINS_IN_ALL}"
         got = f"{len(widest)}, and {sum(map(len, bins))}"
         raise CircuitError("A feature to learn a tree of", rule, got, "use method='mixture'", feature=widest.feature.name)
-    return (method,)
+    if method == "blocks" and not suits["blocks"]:
+        rule = f"have a column of numbers with {blocks_selection.FEWEST_VALUES} values, none of them in most rows"
+        raise CircuitError("A table to learn blocks of", rule, "none", "use method='auto'")
+    return tuple(each for each in ("mixture", "tree", "blocks") if each == method)
 
 
 def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, random_state: int, move: Move) -> _Outcome:
@@ -189,14 +231,18 @@ def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, r
 
 
 def _floor(nodes: tuple[Node, ...]) -> float:
-    """The usual floor, or half of the least density: of a number in the trillions, every density per unit is tiny."""
-    densities = np.concatenate([node.steps[1] for node in nodes if isinstance(node, Leaf)])
+    """The usual floor, or less than the least density: of a number in the trillions, every density per unit is tiny."""
+    leaves = [node.steps[1] for node in nodes if isinstance(node, Leaf)]
+    warps = {warp for node in nodes if isinstance(node, GaussianBlock) for warp in node.warps}
+    slopes = [warp.slopes * FLOOR for warp in warps]
+    densities = np.concatenate([*leaves, *slopes])
     return min(FLOOR, float(densities[densities > 0].min()) / 2)
 
 
 def _check_settings(method: str, nodes: Any, weights: Any, min_slice: float, finest: float) -> None:
-    if method not in ("auto", "mixture", "tree", "learnspn"):
-        raise CircuitError("method", "be 'auto', 'mixture', 'tree' or 'learnspn'", repr(method), "'auto' is the default")
+    if method not in ("auto", "mixture", "tree", "blocks", "learnspn"):
+        known = "be 'auto', 'mixture', 'tree', 'blocks' or 'learnspn'"
+        raise CircuitError("method", known, repr(method), "'auto' is the default")
     if nodes is not None and not (isinstance(nodes, (int, np.integer)) and nodes >= 1):
         raise CircuitError("nodes", "be a whole number of at least 1", repr(nodes), "leave it out")
     for name, value in (("nodes", nodes), ("weights", weights)):

@@ -52,13 +52,45 @@ TREE_PER_VARIABLE = 16
 
 
 @dataclass(frozen=True)
+class Judged:
+    """Something learned, judged: the log-likelihood of each held-out row, the rows' weights, its size and parameters."""
+
+    logs: Numbers
+    weights: Numbers
+    size: int
+    parameters: int
+
+    @property
+    def mean(self) -> float:
+        """The mean log-likelihood of held-out rows."""
+        return float(np.average(self.logs, weights=self.weights))
+
+
+def plainest(candidates: Sequence[Judged], by: Literal["size", "parameters"] = "size") -> int:
+    """The place of the smallest (by nodes or parameters) that is not worse than the best.
+
+    That is, by no more than a standard error of their difference, or by nothing that matters. Of equally large ones, the best.
+    """
+    best = max(candidates, key=lambda judged: judged.mean)
+
+    def good_enough(judged: Judged) -> bool:
+        behind = best.mean - judged.mean
+        spread = np.average((best.logs - judged.logs - behind) ** 2, weights=judged.weights)
+        return behind <= max(float(np.sqrt(spread / len(judged.logs))), NO_MATTER)
+
+    places = [place for place, judged in enumerate(candidates) if good_enough(judged)]
+    return min(places, key=lambda place: (getattr(candidates[place], by), -candidates[place].mean))
+
+
+@dataclass(frozen=True)
 class Choice:
-    """The size and method chosen, the mean log-likelihood of held-out rows, and what to keep if Ctrl-C ended the trials."""
+    """The size and method chosen, how it did on held-out rows, and what to keep if Ctrl-C ended the trials."""
 
     nodes: int
     validation: float
     kept: Mixture | Grown | None = None
     method: Method = "mixture"
+    judged: Judged | None = None
 
 
 def largest(rows: int, variables: int, method: Method = "mixture") -> int:
@@ -97,9 +129,9 @@ def select(
     rows, variables = table.places.shape
     if rows < FEWEST_ROWS:
         return Choice(_untried(rows, variables, methods[0]) if nodes is None else nodes, math.nan, None, methods[0])
-    splits = list(_splits(rows, variables, np.random.default_rng(random_state)))
-    folds = [(table.some(learned).alone(), table.some(judged)) for learned, judged in splits]
-    weights = table.weights[np.concatenate([judged for _, judged in splits])]
+    parts = list(splits(rows, variables, np.random.default_rng(random_state)))
+    folds = [(table.some(learned).alone(), table.some(judged)) for learned, judged in parts]
+    weights = table.weights[np.concatenate([judged for _, judged in parts])]
     plan = list(_plan(methods, rows, variables, nodes))
     tried: list[_Trial] = []
     last: Mixture | Grown | None = None
@@ -137,11 +169,12 @@ def _plan(methods: Sequence[Method], rows: int, variables: int, nodes: int | Non
 
 @dataclass
 class _Trial:
-    """A method and a size at most: the nodes of what was learned, and the log-likelihood of held-out rows, fold by fold."""
+    """A method and a size at most: nodes and parameters of what was learned, and held-out log-likelihoods, fold by fold."""
 
     method: Method
     most: int
     nodes: list[int] = field(default_factory=list)
+    parameters: list[int] = field(default_factory=list)
     logs: list[Numbers] = field(default_factory=list)
 
     def add(self, learned: Mixture | Grown, unseen: Binned, threads: int) -> None:
@@ -149,6 +182,7 @@ class _Trial:
         if learned.interrupted:
             raise KeyboardInterrupt
         self.nodes.append(learned.nodes)
+        self.parameters.append(learned.parameters)
         if isinstance(learned, Mixture):
             self.logs.append(mixture.log_densities(learned, unseen, threads))
         else:
@@ -159,7 +193,7 @@ class _Trial:
         return float(np.average(np.concatenate(self.logs), weights=weights))
 
 
-def _splits(rows: int, variables: int, rng: np.random.Generator) -> Iterator[tuple[Indices, Indices]]:
+def splits(rows: int, variables: int, rng: np.random.Generator) -> Iterator[tuple[Indices, Indices]]:
     """Rows to learn from and rows to judge by."""
     order = rng.permutation(rows)
     if rows <= FEW_ROWS:
@@ -190,11 +224,6 @@ def _untried(rows: int, variables: int, method: Method) -> int:
 
 def _smallest(trials: Sequence[_Trial], weights: Numbers) -> Choice:
     """The one with the fewest nodes that is not worse than the best."""
-    trials = sorted(trials, key=lambda trial: (sum(trial.nodes), trial.most))
-    logs = np.array([np.concatenate(trial.logs) for trial in trials])
-    means = np.average(logs, axis=1, weights=weights)
-    best = int(np.argmax(means))
-    behind = means[best] - means
-    errors = np.sqrt(np.average((logs[best] - logs - behind[:, None]) ** 2, axis=1, weights=weights) / logs.shape[1])
-    place = int(np.argmax(behind <= np.maximum(errors, NO_MATTER)))
-    return Choice(trials[place].most, float(means[place]), None, trials[place].method)
+    judged = [Judged(np.concatenate(trial.logs), weights, sum(trial.nodes), max(trial.parameters)) for trial in trials]
+    place = plainest(judged)
+    return Choice(trials[place].most, judged[place].mean, None, trials[place].method, judged[place])
