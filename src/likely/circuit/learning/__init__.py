@@ -14,6 +14,9 @@ To be read in this order:
     contexts         the context of every variable in every row
     growth           which context learns what, step by step
     chow_liu         the tree they start from
+    blocks           for reals: mixtures of warped Gaussian blocks, by expectation-maximisation
+    blocks_warps     the warp of a column
+    blocks_selection which columns, components and shrinkage, by held-out rows
     learnspn         LearnSPN, the paper's learner
     rdc              its test of independence
     kmeans           its clusters of rows

@@ -28,7 +28,7 @@ from likely.circuit.model.warps import Warp
 from likely.schema.values import Numbers
 
 #: The most rounds of EM, the gain per row in nats that ends them, and how often leaves are smoothed anew.
-ROUNDS, NO_GAIN, REFIT_EVERY = 60, 3e-4, 5
+ROUNDS, NO_GAIN, REFIT_EVERY = 60, 1e-3, 5
 #: Pseudo-rows of every component, and of the mean of all rows in its mean.
 LEAST_ROWS, MEAN_ROWS = 0.1, 0.1
 #: The least variance of a warped column in a component: that of all rows is 1.
@@ -54,8 +54,9 @@ class BlockTable:
     def of(cls, rows: Numbers, binned: Binned, warps: dict[int, Warp], groups: Indices) -> BlockTable:
         """Encoded rows, warped; the variables without a warp have leaves."""
         columns = tuple(warps)
-        warped = np.column_stack([warps[j](rows[:, j]) for j in columns])
-        slopes = np.column_stack([warps[j].log_slope(rows[:, j]) for j in columns])
+        inside = {j: np.clip(rows[:, j], binned.bins[j].feature.lower, binned.bins[j].feature.upper) for j in columns}
+        warped = np.column_stack([warps[j](inside[j]) for j in columns])
+        slopes = np.column_stack([warps[j].log_slope(inside[j]) for j in columns])
         leaves = tuple(j for j in range(rows.shape[1]) if j not in warps)
         return cls(columns, warped, np.nansum(slopes, axis=1), binned, leaves, groups)
 
@@ -107,7 +108,7 @@ class BlockMixture:
         """The numbers that were learned: of each component its weight, its mean and covariance, and its leaves' bins."""
         size = len(self.columns)
         leaves = sum(counts.shape[1] - 1 for counts in self.counts)
-        return self.components * (1 + size + size * (size + 1) // 2 + leaves) - 1
+        return int(self.components * (1 + size + size * (size + 1) // 2 + leaves) - 1)
 
     def tables(self) -> list[Numbers]:
         """Per variable with leaves, the probability of each bin in each component."""
@@ -163,7 +164,7 @@ def log_densities(mixture: BlockMixture, table: BlockTable) -> Numbers:
 def start(table: BlockTable, components: int, random_state: int) -> Numbers:
     """Responsibilities (row x component) to begin with: clusters within each class, more where there are more rows."""
     rng = np.random.default_rng(random_state)
-    shares = _shares(np.bincount(table.groups, weights=table.weights), components)
+    shares = _shares(np.bincount(table.groups, weights=table.weights).astype(np.float64), components)
     if shares is None:
         return _clusters(table, np.arange(len(table)), components, rng)
     first = np.zeros((len(table), components))

@@ -3,8 +3,9 @@
     1. A column of numbers may join if it has enough values and none that very many rows share; it surely does if no value is
        frequent. In between, it joins if held-out rows are not likelier with a leaf for it.
     2. Each gets the kind of warp that suits it (`likely.circuit.learning.blocks_warps`).
-    3. With one component per class the shrinkage is chosen, one of its two parts after the other; then more and more components
-       are tried, the shrinkage adapting, until twice in a row they gain nothing.
+    3. For warps as chosen, and if some are bent, for none of them bent: with one component per class the shrinkage is chosen,
+       one of its two parts after the other; then more and more components are tried, the shrinkage adapting, until twice in a
+       row they gain nothing.
     4. Of all that was tried, the one with the fewest parameters is taken that is not worse than the best by more than a standard
        error of their difference.
 
@@ -14,7 +15,7 @@ and without blocks can be compared row by row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -182,15 +183,39 @@ def select(table: Table, binned: Binned, most: int | None, random_state: int, *,
             )
             for learned, judged in splits(rows, len(table.variables), np.random.default_rng(random_state))
         ]
-        folds = _Folds(table, binned, groups, parts, curves, random_state)
-        columns = _joined(folds, candidates, settings, progress)
-        search = _Search(folds, columns, settings, most)
-        search.run(progress)
+        trials: list[_Trial] = []
+        columns = tuple(candidates)
+        for part, kinds in enumerate(_kinds(curves)):
+            folds = _Folds(table, binned, groups, parts, kinds, random_state)
+            columns = _joined(folds, candidates, settings, progress) if not part else columns
+            search = _Search(folds, columns, settings, most)
+            search.run(progress)
+            inside = {j: kinds[j] for j in columns}
+            trials += [_Trial(inside, each, folds.tried[columns, each]) for each in search.tried]
     except KeyboardInterrupt:
         curves.update({j: Curve() for j in candidates if j not in curves})
         return BlockChoice(Plan(curves, settings), None, interrupted=True)
-    chosen = plainest([folds.tried[columns, tried] for tried in search.tried])
-    return BlockChoice(Plan({j: curves[j] for j in columns}, search.tried[chosen]), folds.tried[columns, search.tried[chosen]])
+    chosen = trials[plainest([trial.judged for trial in trials])]
+    return BlockChoice(Plan(chosen.curves, chosen.settings), chosen.judged)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What was tried, and how it did on held-out rows."""
+
+    curves: dict[int, Curve]
+    settings: Settings
+    judged: Judged
+
+
+def _kinds(curves: dict[int, Curve]) -> Iterator[dict[int, Curve]]:
+    """The kinds of warps as chosen; and if some are bent, none bent.
+
+    What looks like a bent curve may be two clusters: several components do better then, each with a mean of its own.
+    """
+    yield curves
+    if any(curve.deviation for curve in curves.values()):
+        yield {j: replace(curve, deviation=0.0) for j, curve in curves.items()}
 
 
 def _joined(folds: _Folds, candidates: dict[int, float], settings: Settings, progress: Move) -> tuple[int, ...]:
@@ -219,7 +244,7 @@ class _Search:
         best, failed = self._fits(self.first), 0
         sizes = list(self._sizes())
         for step, components in enumerate(sizes):
-            progress(0.3 + 0.7 * step / len(sizes), f"trying {components} blocks")
+            progress(0.2 + 0.7 * step / len(sizes), f"trying {components} blocks")
             here = self._adapted(replace(best, components=components))
             failed = 0 if not step or self._mean(here) > self._mean(best) else failed + 1
             best = max(best, here, key=self._mean) if step else here
@@ -247,13 +272,17 @@ class _Search:
 
     def _adapted(self, settings: Settings) -> Settings:
         """The best shrinkage near this one: steps up or down of one part, then of the other, as long as they gain."""
-        best = settings
-        for name, values in (("independent", INDEPENDENT), ("pooled", POOLED), ("independent", INDEPENDENT)):
-            for direction in (1, -1):
-                place = values.index(getattr(best, name)) + direction
-                while 0 <= place < len(values) and self._mean(near := replace(best, **{name: values[place]})) > self._mean(best):
-                    best, place = near, place + direction
-        self._mean(best)
+        best = self._climbed(settings, INDEPENDENT, lambda at, value: replace(at, independent=value), settings.independent)
+        return self._climbed(best, POOLED, lambda at, value: replace(at, pooled=value), best.pooled)
+
+    def _climbed(
+        self, best: Settings, values: Sequence[float], changed: Callable[[Settings, float], Settings], first: float
+    ) -> Settings:
+        """The best of the settings with one number changed, step by step from the first."""
+        for direction in (1, -1):
+            place = values.index(first) + direction
+            while 0 <= place < len(values) and self._mean(near := changed(best, values[place])) > self._mean(best):
+                best, place = near, place + direction
         return best
 
     def _mean(self, settings: Settings) -> float:

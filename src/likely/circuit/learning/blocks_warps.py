@@ -32,8 +32,6 @@ MOST_KNOTS, ROWS_OF_A_PIECE = 24, 12
 #: The share of the rows in each tail, the pieces of a tail, how far it goes beyond what was seen (if the domain does), in
 #: ranges of the others, and the least piece, in deviations.
 BEYOND, TAIL_PIECES, FAR, LEAST_PIECE = 0.02, 2, 0.5, 1e-3
-#: The ends of a warp of reals lie this share of the range (or of the largest number) beyond the bounds.
-NEXT_TO = 1e-9
 #: Deviations of the log-slopes of neighbouring pieces from the power curve's.
 DEVIATIONS = (0.1, 0.3, 1.0)
 #: Folds that the candidates are compared in, and the standard errors by which a plainer curve may be behind.
@@ -42,6 +40,8 @@ FOLDS, ERRORS = 5, 1.0
 PRIOR_ROWS = 5.0
 #: Of the powers that are tried: of Yeo and Johnson's, of Box and Cox's, and where the latter begin, in deviations.
 POWERS, ROOTS, OFFSETS = np.linspace(-3.0, 5.0, 33), np.linspace(-1.0, 2.0, 13), (0.01, 0.1, 0.5, 2.0)
+#: The least distance of a knot from the end of a warp, in deviations: they may be neighbouring doubles.
+LEAST_ROOM = 1e-15
 #: The least variance of z in a group.
 LEAST_VARIANCE = 1e-300
 #: Rounds of Newton's method, and the gain in nats that ends them.
@@ -70,8 +70,7 @@ class Column:
     groups: Indices
     centre: float
     scale: float
-    lower: float  # the feature's bounds, in deviations too
-    upper: float
+    bounds: tuple[float, float]  # the feature's, in units
     ends: tuple[float, float]  # of the warp, in units
 
     @classmethod
@@ -82,8 +81,24 @@ class Column:
         centre = float(np.median(numbers))
         middle = float(np.subtract(*np.quantile(numbers, [0.841, 0.159]))) / 2
         scale = middle or float(numbers.std()) or abs(centre) or 1.0
-        lower, upper = (feature.lower - centre) / scale, (feature.upper - centre) / scale
-        return cls((numbers - centre) / scale, weights[known], groups[known], centre, scale, lower, upper, ends(feature))
+        bounds = feature.lower, feature.upper
+        inside = np.clip(numbers, *bounds)  # as bins take a value outside all for the nearest one
+        return cls((inside - centre) / scale, weights[known], groups[known], centre, scale, bounds, ends(feature))
+
+    @property
+    def lower(self) -> float:
+        """The lower bound, in deviations."""
+        return (self.bounds[0] - self.centre) / self.scale
+
+    @property
+    def upper(self) -> float:
+        """The upper bound, in deviations."""
+        return (self.bounds[1] - self.centre) / self.scale
+
+    def room(self, knot: float, *, up: bool) -> float:
+        """How far an outer knot is from the end of the warp, in deviations."""
+        away = (self.ends[1] - self.centre) / self.scale - knot if up else knot - (self.ends[0] - self.centre) / self.scale
+        return max(away, LEAST_ROOM)
 
     def some(self, which: Indices) -> Column:
         """Some of its rows."""
@@ -98,24 +113,24 @@ class Column:
         below = np.linspace(max(low, self.lower), inner[0], TAIL_PIECES, endpoint=False)
         over = np.linspace(min(high, self.upper), inner[-1], TAIL_PIECES, endpoint=False)[::-1]
         least = max(LEAST_PIECE, 64 * float(np.spacing(abs(self.centre) / self.scale)))
-        kept: list[float] = []
-        for knot in np.concatenate([below, inner, over]):
-            if not kept or knot - kept[-1] >= least:
-                kept.append(float(knot))
-        if len(kept) == 1:
-            kept = [kept[0] - least, kept[0] + least]
-        return np.array(kept)
+        first, last = float(below[0]), float(over[-1])
+        if last - first < 2 * least:
+            return np.array([first, first + least]) if first + least <= self.upper else np.array([last - least, last])
+        kept = [first]
+        kept += [float(knot) for knot in np.concatenate([below, inner, over]) if first + least <= knot <= last - least]
+        apart = np.concatenate([[True], np.diff(kept) >= least])
+        return np.append(np.array(kept)[apart], last)
 
 
 def ends(feature: Feature) -> tuple[float, float]:
-    """The ends of a warp, where its density is 0: half a step beyond the feature's, or for reals next to them.
+    """The ends of a warp, where its density is 0: half a step beyond the feature's, or for reals the next doubles.
 
     A warp is straight up to the bounds of the feature, which often are the least and the greatest value seen; what a
     Gaussian has beyond lies between them and the ends.
     """
-    lower, upper = feature.lower, feature.upper
-    room = NEXT_TO * max(abs(lower), abs(upper), upper - lower) if feature.grid is None else feature.grid / 2
-    return (lower - room if math.isfinite(lower) else lower), (upper + room if math.isfinite(upper) else upper)
+    if feature.grid is None:
+        return math.nextafter(feature.lower, -math.inf), math.nextafter(feature.upper, math.inf)
+    return feature.lower - feature.grid / 2, feature.upper + feature.grid / 2
 
 
 @dataclass(frozen=True)
@@ -131,9 +146,8 @@ class _Design:
         x, wide = column.values, np.diff(knots)
         spans = np.clip(x[:, None] - knots[:-1], 0.0, wide)
         piece = np.clip(np.searchsorted(knots, x) - 1, 0, len(wide) - 1)
-        low, high = ((end - column.centre) / column.scale for end in column.ends)
-        above, log_above = _tail(x - knots[-1], high - knots[-1])
-        below, log_below = _tail(knots[0] - x, knots[0] - low)
+        above, log_above = _tail(x - knots[-1], column.room(knots[-1], up=True))
+        below, log_below = _tail(knots[0] - x, column.room(knots[0], up=False))
         spans[:, -1] += above
         spans[:, 0] -= below
         return cls(spans, piece, log_above + log_below)
@@ -161,8 +175,8 @@ class _Moments:
     def of(cls, design: _Design, column: Column, which: Indices, groups: int) -> _Moments:
         weights, group = column.weights[which], column.groups[which]
         spans = design.spans[which]
-        counts = np.bincount(design.piece[which], weights=weights, minlength=spans.shape[1])
-        rows = np.bincount(group, weights=weights, minlength=groups)
+        counts = np.bincount(design.piece[which], weights=weights, minlength=spans.shape[1]).astype(np.float64)
+        rows = np.bincount(group, weights=weights, minlength=groups).astype(np.float64)
         whole, scatter = _covariance(spans, weights)
         mean, covariance = np.empty((groups, len(whole))), np.empty((groups, len(whole), len(whole)))
         for g in range(groups):
@@ -177,7 +191,7 @@ class _Moments:
     def variances(self, slopes: Numbers) -> Numbers:
         """The variance of z in each group (curve x group)."""
         spread = np.stack([((slopes @ inside) * slopes).sum(axis=1) for inside in self.covariance], axis=1)
-        return np.maximum(spread, LEAST_VARIANCE)
+        return np.asarray(np.maximum(spread, LEAST_VARIANCE))
 
 
 def _covariance(rows: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
@@ -228,7 +242,7 @@ def _bent(moments: _Moments, logs: Numbers, deviation: float) -> Numbers:
         if there - value < NO_GAIN:
             break
         logs, value = logs + length * step, there
-    return logs - logs.mean()
+    return np.asarray(logs - logs.mean())
 
 
 def _log_slopes(curve: Curve, column: Column, knots: Numbers, moments: _Moments) -> Numbers:
@@ -278,5 +292,7 @@ def warp_of(curve: Curve, column: Column) -> Warp:
     mean = float(np.average(z, weights=column.weights))
     deviation = float(np.sqrt(np.average((z - mean) ** 2, weights=column.weights))) or 1.0
     values = (np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))]) - mean) / deviation
-    raw = column.centre + column.scale * knots
+    raw = np.clip(column.centre + column.scale * knots, *column.bounds)
+    raw[0] = column.bounds[0] if knots[0] == column.lower else raw[0]  # not next to it: between lies what is beyond
+    raw[-1] = column.bounds[1] if knots[-1] == column.upper else raw[-1]
     return Warp(tuple(raw.tolist()), tuple(values.tolist()), *column.ends)

@@ -50,6 +50,8 @@ def _warped(warp: Warp, feature: Feature, region: Region) -> Numbers:
     low, high = half_open(feature, region)
     if feature.grid is not None:
         low, high = ((steps_below(end, feature.grid) - 0.5) * feature.grid for end in (low, high))
+    else:
+        low = np.nextafter(low, -np.inf)  # a bound belongs to the region, and so does what lies between it and the next double
     return np.column_stack([warp(low), warp(high)])
 
 

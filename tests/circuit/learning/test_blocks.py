@@ -1,0 +1,300 @@
+"""Mixtures of warped Gaussian blocks: they recover what rows were drawn from, and no odd table breaks them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likely import Schema
+from likely.circuit import Circuit, GaussianBlock, learn
+from likely.circuit.learning import blocks, blocks_selection, model_selection
+from likely.circuit.learning import learn as learning
+from likely.circuit.learning.binned import Binned
+from likely.circuit.learning.bins import bins_of
+from likely.circuit.learning.blocks import BlockTable, Settings
+from likely.circuit.learning.blocks_warps import Curve
+from likely.circuit.learning.table import table_of
+from likely.errors import CircuitError, LikelyWarning
+from likely.schema import Categorical, Continuous
+from likely.schema.values import Numbers
+
+Gaussian = tuple[float, Numbers, Numbers]  # weight, mean, factor
+
+
+def gaussian_logs(z: Numbers, mean: Numbers, factor: Numbers) -> Numbers:
+    away = np.linalg.solve(factor, (z - mean).T)
+    return -(away**2).sum(axis=0) / 2 - np.log(np.diag(factor)).sum() - len(factor) / 2 * math.log(2 * math.pi)
+
+
+def drawn(parts: list[Gaussian], count: int, seed: int) -> tuple[pd.DataFrame, Numbers, Numbers]:
+    """Rows of a mixture, the part of each, and its true log-density."""
+    rng = np.random.default_rng(seed)
+    part = rng.choice(len(parts), count, p=[weight for weight, _, _ in parts])
+    z = np.stack([parts[k][1] + parts[k][2] @ rng.normal(size=len(parts[k][1])) for k in part])
+    logs = np.logaddexp.reduce([math.log(weight) + gaussian_logs(z, mean, factor) for weight, mean, factor in parts], axis=0)
+    return pd.DataFrame(z, columns=[f"x{j}" for j in range(z.shape[1])]), part, logs
+
+
+def wide(X: pd.DataFrame) -> Schema:
+    """A schema whose bounds are far from all rows."""
+    return Schema(tuple(Continuous(name, -1e6, 1e6) for name in X.columns))
+
+
+def bounded(X: pd.DataFrame) -> Schema:
+    """A schema of numbers, in which an unknown cell is one that is summed over, and no code."""
+    return Schema(tuple(Continuous(name, X[name].min() - 1e-3, X[name].max() + 1e-3) for name in X.columns))
+
+
+def quietly(X: pd.DataFrame, y: Any = None, schema: Schema | None = None, **settings: Any) -> Circuit:
+    return learn(X, y, schema, method="blocks", progress=False, n_jobs=1, **settings).circuit
+
+
+ONE: list[Gaussian] = [(1.0, np.array([1.0, -2.0, 3.0]), np.array([[1.0, 0, 0], [0.9, 0.3, 0], [-0.5, 0.2, 0.5]]))]
+TWO: list[Gaussian] = [
+    (0.6, np.array([0.0, 0.0]), np.array([[1.0, 0.0], [0.9, 0.3]])),
+    (0.4, np.array([5.0, 0.0]), np.array([[0.5, 0.0], [-0.6, 0.4]])),
+]
+
+
+@pytest.mark.parametrize("parts", [ONE, TWO], ids=["one", "two"])
+def test_known_gaussians_are_recovered(parts: list[Gaussian]) -> None:
+    X, _, _ = drawn(parts, 1_000, 0)
+    unseen, _, true = drawn(parts, 2_000, 1)
+    circuit = quietly(X, schema=wide(X))
+    gap = true - circuit.log_likelihood(unseen)
+    assert -0.02 <= gap.mean() <= 0.06
+
+
+def test_a_lognormal_column_is_warped() -> None:
+    X, _, _ = drawn(TWO, 1_000, 0)
+    unseen, _, true = drawn(TWO, 2_000, 1)
+    warped, unseen_warped = np.exp(X), np.exp(unseen)
+    schema = Schema(tuple(Continuous(name, 0, 1e6) for name in X.columns))
+    circuit = quietly(warped, schema=schema)
+    gap = (true - unseen.sum(axis=1)) - circuit.log_likelihood(unseen_warped)
+    assert gap.mean() <= 0.25
+
+
+def test_components_start_in_the_classes_and_know_them() -> None:
+    X, part, _ = drawn(TWO, 600, 0)
+    y = np.where(part == 0, "a", "b")
+    unseen, there, _ = drawn(TWO, 1_000, 1)
+    circuit = quietly(X, y, wide(X))
+    with_class = circuit.log_likelihood(unseen, np.where(there == 0, "a", "b"))
+    true = np.array(
+        [math.log(TWO[k][0]) + gaussian_logs(row[None], *TWO[k][1:])[0] for k, row in zip(there, unseen.to_numpy(), strict=True)]
+    )
+    assert (true - with_class).mean() <= 0.1
+    assert circuit.check().normalised
+
+
+@given(st.integers(0, 2**31))
+def test_never_worse_than_independent_columns(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
+    z[:, 0] = np.exp(z[:, 0] / 2)
+    X = pd.DataFrame(z, columns=list("abc"))
+    schema = Schema.infer(X)
+    train, test = X.iloc[:300], X.iloc[300:]
+    alone = learn(train, None, schema, method="mixture", nodes=1, progress=False).circuit
+    assert quietly(train, None, schema).log_likelihood(test).mean() >= alone.log_likelihood(test).mean() - 0.05
+
+
+# -- odd tables -------------------------------------------------------------------------------------------------------
+
+
+def odd(kind: str) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(120, 4)) @ np.array([[1, 0.8, 0, 0], [0, 0.6, 0, 0], [0, 0, 1, 0.5], [0, 0, 0, 1.0]])
+    X = pd.DataFrame(z, columns=list("abcd"))
+    if kind == "constant":
+        X["e"] = 3.25
+    elif kind == "copy":
+        X["e"], X["f"] = X["a"], 2 * X["a"] - 1
+    elif kind == "tiny and huge units":
+        X["a"], X["b"] = X["a"] * 1e-12, X["b"] * 1e12
+    elif kind == "offset":
+        X["a"] += 1e9
+    elif kind == "fewer rows than columns":
+        X = pd.DataFrame(rng.normal(size=(25, 40)), columns=[f"x{j}" for j in range(40)])
+    elif kind == "few rows":
+        X = X.iloc[:12]
+    elif kind == "unknown cells":
+        X = X.mask(rng.random(X.shape) < 0.2)
+    elif kind == "an unknown row":
+        X.iloc[3] = np.nan
+    elif kind == "heavy tails":
+        X["a"] = rng.standard_cauchy(120)
+    return X
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "plain", "constant", "copy", "tiny and huge units", "offset", "fewer rows than columns", "few rows", "unknown cells",
+        "an unknown row", "heavy tails",
+    ],
+)  # fmt: skip
+def test_odd_tables(kind: str) -> None:
+    X = odd(kind)
+    circuit = quietly(X, schema=bounded(X) if "unknown" in kind else None)
+    report = circuit.check()
+    assert report.normalised
+    assert report.inside == pytest.approx(1, abs=0.01)
+    logs = circuit.log_likelihood(X)
+    assert np.isfinite(logs).all()
+    scales = np.log(np.nanstd(X.to_numpy()[:, : min(4, X.shape[1])], axis=0)).sum()
+    assert logs.mean() + scales > -12 * max(1, X.shape[1] / 5)
+
+
+def test_units_do_not_matter() -> None:
+    X, _, _ = drawn(TWO, 200, 0)
+    scaled = pd.DataFrame({"x0": X["x0"] * 2.0**40, "x1": X["x1"] * 2.0**-40})
+    assert quietly(scaled, schema=Schema.infer(scaled)).log_likelihood(scaled).mean() == pytest.approx(
+        quietly(X, schema=Schema.infer(X)).log_likelihood(X).mean(), abs=0.05
+    )
+
+
+@given(st.integers(0, 2**31), st.integers(10, 60), st.integers(1, 4))
+def test_any_table_of_numbers(seed: int, rows: int, columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.choice([rng.normal(size=(rows, columns)), rng.integers(0, 30, (rows, columns)) / 10])
+    values = values * 10.0 ** rng.integers(-9, 9, columns) + rng.choice([0.0, 1e6], columns)
+    X = pd.DataFrame(values, columns=[f"x{j}" for j in range(columns)])
+    table = table_of(X, None, None, None)
+    if not blocks_selection.suits(table):
+        with pytest.raises(CircuitError, match="numbers"):
+            quietly(X)
+        return
+    circuit = quietly(X)
+    assert circuit.check().normalised
+    assert np.isfinite(circuit.log_likelihood(X)).all()
+
+
+def test_unknown_cells_are_expected_given_the_rest() -> None:
+    X, _, _ = drawn(ONE, 800, 0)
+    rng = np.random.default_rng(0)
+    holed = X.mask(rng.random(X.shape) < 0.3)
+    unseen, _, true = drawn(ONE, 1_000, 1)
+    circuit = quietly(holed, schema=wide(X))
+    assert (true - circuit.log_likelihood(unseen)).mean() <= 0.1
+
+
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+
+def block_table(X: pd.DataFrame, y: Any = None, schema: Schema | None = None) -> BlockTable:
+    table = table_of(X, y, schema, None)
+    groups = blocks_selection.groups_of(table)
+    warps = blocks_selection.warps_of(table, groups, {j: Curve() for j in blocks_selection.suits(table)})
+    bins = bins_of(table.rows, table.variables)
+    return BlockTable.of(table.rows, Binned.of(table.rows, table.weights, bins), warps, groups)
+
+
+def test_the_circuit_gives_what_the_learner_computed() -> None:
+    X, part, _ = drawn(TWO, 300, 0)
+    X = X.mask(np.random.default_rng(2).random(X.shape) < 0.1)
+    schema = Schema((*bounded(X).features, Categorical("kind", ("u", "v"))))
+    X["kind"] = np.random.default_rng(1).choice(["u", "v"], 300)
+    table = table_of(X, part, schema, None)
+    rows = block_table(X, part, schema)
+    settings = Settings(3, 5.0, 0.02)
+    mixture = blocks.fit(rows, settings, blocks.start(rows, 3, 0))
+    warps = blocks_selection.warps_of(table, rows.groups, dict.fromkeys(rows.columns, Curve()))
+    circuit = Circuit(table.features, blocks_selection.circuit_nodes(mixture, warps, rows.others), table.target, 1e-300)
+    assert circuit.log_likelihood(table.rows) == pytest.approx(blocks.log_densities(mixture, rows), abs=1e-6)
+    assert sum(isinstance(node, GaussianBlock) for node in circuit.nodes) == 4
+
+
+def test_em_does_not_lose_likelihood_without_shrinkage() -> None:
+    rows = block_table(drawn(TWO, 400, 0)[0])
+    settings = Settings(2, 1e-9, 1e-9, background=False)
+    first = blocks.start(rows, 2, 0)
+    before = -math.inf
+    for _ in range(8):
+        mixture = blocks._maximised(rows, first, settings, rows.patterns(), None)
+        now = blocks.log_densities(mixture, rows).mean()
+        assert now >= before - 1e-3  # the means have a tenth of a row of prior
+        before, first = now, blocks.responsibilities(mixture, rows)
+
+
+def test_starts_stay_within_classes() -> None:
+    X, part, _ = drawn(TWO, 200, 0)
+    rows = block_table(X, part)
+    first = blocks.start(rows, 5, 0)
+    assert (first.sum(axis=1) == 1).all()
+    owner = first.argmax(axis=1)
+    assert not set(owner[part == 0]) & set(owner[part == 1])
+
+
+def test_columns_with_atoms_keep_their_leaves() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300), "zeros": rng.lognormal(size=300)})
+    X.loc[rng.random(300) < 0.6, "zeros"] = 0.0
+    X["whole"] = rng.integers(0, 5, 300)
+    table = table_of(X, None, None, None)
+    assert blocks_selection.suits(table) == (0, 1)
+
+
+def test_the_same_circuit_for_the_same_number() -> None:
+    X, part, _ = drawn(TWO, 150, 0)
+    first, second = (quietly(X, part, random_state=3) for _ in range(2))
+    assert first.nodes == second.nodes
+
+
+def test_weights_count_as_rows() -> None:
+    X, _, _ = drawn(TWO, 100, 0)
+    weights = np.where(np.arange(100) < 50, 3.0, 0.0)
+    heavy, repeated = quietly(X, weights=weights), quietly(X.iloc[:50])
+    assert heavy.log_likelihood(X.iloc[:50]).mean() == pytest.approx(repeated.log_likelihood(X.iloc[:50]).mean(), abs=0.5)
+
+
+def test_a_limit_on_nodes_counts_parameters_of_blocks() -> None:
+    X, _, _ = drawn(TWO, 400, 0)
+    small = quietly(X, schema=wide(X), nodes=8)
+    assert sum(isinstance(node, GaussianBlock) for node in small.nodes) == 2  # one, and the background
+
+
+def test_ctrl_c_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _, _ = drawn(TWO, 100, 0)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(blocks_selection._Folds, "judge", interrupted)
+    with pytest.warns(LikelyWarning, match="interrupted"):
+        outcome = learn(X, None, method="blocks", progress=False)
+    assert outcome.interrupted
+    assert outcome.circuit.check().normalised
+
+
+def test_auto_can_choose_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _, _ = drawn(ONE, 300, 0)
+    assert learn(X, None, progress=False).method == "mixture"  # the engines do not bound blocks
+    monkeypatch.setattr(learning, "AUTO", ("mixture", "tree", "blocks"))
+    assert learn(X, None, progress=False).method == "blocks"
+    rng = np.random.default_rng(0)
+    uniform = pd.DataFrame({"a": rng.integers(0, 3, 300), "b": rng.random(300).round(1)})
+    assert learn(uniform, None, progress=False).method != "blocks"
+
+
+def test_the_plainest_is_the_smallest_within_an_error() -> None:
+    rng = np.random.default_rng(0)
+    logs, ones = rng.normal(size=100), np.ones(100)
+    good = model_selection.Judged(logs, ones, 9, 3)
+    as_good = model_selection.Judged(logs + rng.normal(0, 0.01, 100) - 1e-4, ones, 5, 7)
+    worse = model_selection.Judged(logs - 1, ones, 1, 1)
+    assert model_selection.plainest([good, as_good, worse]) == 1
+    assert model_selection.plainest([good, as_good, worse], by="parameters") == 0
+
+
+def test_tables_without_numbers_are_refused() -> None:
+    X = pd.DataFrame({"a": ["x", "y"] * 30})
+    with pytest.raises(CircuitError, match="numbers"):
+        learn(X, None, method="blocks", progress=False)
