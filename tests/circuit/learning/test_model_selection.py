@@ -106,7 +106,7 @@ def test_many_rows_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.integers(FEWEST_ROWS, 200), st.integers(0, 9))
 def test_few_rows_are_held_out_once_each(rows: int, seed: int) -> None:
-    splits = list(model_selection._splits(rows, 3, np.random.default_rng(seed)))
+    splits = list(model_selection.splits(rows, 3, np.random.default_rng(seed)))
     assert len(splits) == FOLDS
     for learned, judged in splits:
         assert sorted([*learned, *judged]) == list(range(rows))
@@ -117,7 +117,7 @@ def test_few_rows_are_held_out_once_each(rows: int, seed: int) -> None:
     ("rows", "variables", "folds"), [(5_000, 20, 5), (1_000, 100, 5), (100, 100, 5), (2_000, 100, 2), (100, 200, 2), (9, 900, 1)]
 )
 def test_of_few_but_wide_rows_some_are_held_out(rows: int, variables: int, folds: int) -> None:
-    splits = list(model_selection._splits(rows, variables, np.random.default_rng(0)))
+    splits = list(model_selection.splits(rows, variables, np.random.default_rng(0)))
     assert len(splits) == folds
     assert all(len(judged) == pytest.approx(rows / FOLDS, abs=1) for _, judged in splits)
     every = np.concatenate([judged for _, judged in splits])
@@ -127,7 +127,7 @@ def test_of_few_but_wide_rows_some_are_held_out(rows: int, variables: int, folds
 @pytest.mark.parametrize("variables", [11, 200, 10_000])
 @pytest.mark.parametrize("rows", [FEW_ROWS + 1, 40_000, 300_000])
 def test_of_many_rows_a_part_is_held_out(rows: int, variables: int) -> None:
-    ((learned, judged),) = model_selection._splits(rows, variables, np.random.default_rng(0))
+    ((learned, judged),) = model_selection.splits(rows, variables, np.random.default_rng(0))
     assert len(judged) == min(MOST_JUDGED, round(HELD_OUT * rows))
     most = {11: MOST_TRAINING, 200: 10_000, 10_000: FEW_ROWS}[variables]  # two million cells
     assert len(learned) == min(most, rows - len(judged))
@@ -140,7 +140,7 @@ def test_trials_know_nothing_of_the_rows_held_out(monkeypatch: pytest.MonkeyPatc
     data = table(0, 100)
     seen = spied(monkeypatch)
     chosen(data, 20)
-    splits = list(model_selection._splits(100, 3, np.random.default_rng(0)))
+    splits = list(model_selection.splits(100, 3, np.random.default_rng(0)))
     for (training, _, _), (learned, _) in zip(seen, splits, strict=True):
         assert training.places.tolist() == data.places[learned].tolist()
         for shrinkage, bins, places in zip(training.shrinkage, data.bins, training.places.T, strict=True):
@@ -151,7 +151,7 @@ def test_trials_know_nothing_of_the_rows_held_out(monkeypatch: pytest.MonkeyPatc
 def test_the_validation_is_the_mean_over_rows_held_out() -> None:
     data = table(0, 150, weights=np.random.default_rng(0).random(150))
     logs = np.zeros(150)
-    for learned, judged in model_selection._splits(150, 3, np.random.default_rng(0)):
+    for learned, judged in model_selection.splits(150, 3, np.random.default_rng(0)):
         logs[judged] = log_densities(fit(data.some(learned).alone(), 25, 0), data.some(judged))
     assert chosen(data, 25).validation == pytest.approx(np.average(logs, weights=data.weights))
 
@@ -161,7 +161,8 @@ def test_the_validation_is_the_mean_over_rows_held_out() -> None:
 
 def trials(sizes: list[int], logs: Any) -> list[model_selection._Trial]:
     """Trials of these sizes that learned circuits as large, with these logs of held-out rows."""
-    return [model_selection._Trial("mixture", size, [size], [np.asarray(log)]) for size, log in zip(sizes, logs, strict=True)]
+    pairs = zip(sizes, logs, strict=True)
+    return [model_selection._Trial("mixture", size, [size], [np.asarray(log)], [size]) for size, log in pairs]
 
 
 def naive_smallest(sizes: list[int], logs: np.ndarray, weights: np.ndarray) -> tuple[int, float]:
@@ -212,7 +213,7 @@ def test_the_largest_mixture_is_not_tried_without_hope() -> None:
 
     def hopeless(means: list[float], tree: float | None = None, most: int = 60) -> bool:
         tried = trials([4, 15, 30][: len(means)], [rows + mean for mean in means])
-        trees = [] if tree is None else [model_selection._Trial("tree", 60, [60], [rows + tree])]
+        trees = [] if tree is None else [model_selection._Trial("tree", 60, [60], [rows + tree], [60])]
         return model_selection._hopeless([*trees, *tried], most, weights)
 
     assert not hopeless([0, 1, 2])

@@ -174,8 +174,8 @@ class _Trial:
     method: Method
     most: int
     nodes: list[int] = field(default_factory=list)
-    parameters: list[int] = field(default_factory=list)
     logs: list[Numbers] = field(default_factory=list)
+    parameters: list[int] = field(default_factory=list)
 
     def add(self, learned: Mixture | Grown, unseen: Binned, threads: int) -> None:
         """Judge what was learned in one fold; an interrupt if Ctrl-C had ended it."""
