@@ -218,7 +218,7 @@ class Density(Params):
         """What makes a row unlikely: the exact conditionals of each feature, and of pairs, given all its other values.
 
         Each is compared with what is usual: the same conditional of training rows. Pairs are formed of the features that are
-        the least usual alone.
+        the least usual alone; listed are those that are far less usual together: half the percentile of either or less.
 
         Args:
             row: A dict, Series, one-row DataFrame, or values in the order of the columns.
@@ -232,7 +232,10 @@ class Density(Params):
         parts = self._parts(encoded, [(name,) for name in known])
         odd = {part.features[0] for part in parts[:PAIRED]} if len(known) > 2 else set()
         paired = [name for name in known if name in odd]
-        parts = _ordered([*parts, *self._parts(encoded, list(combinations(paired, 2)))])
+        alone = {part.features[0]: part.percentile for part in parts}
+        pairs = self._parts(encoded, list(combinations(paired, 2)))
+        telling = [pair for pair in pairs if 2 * pair.percentile <= min(alone[name] for name in pair.features) > 0]
+        parts = _ordered([*parts, *telling])
         log, usual_log = self._compared(circuit.log_likelihood, encoded)
         fit, usual_fit = self._compared(lambda rows: coherence(circuit, rows, n_jobs=self.n_jobs), encoded)
         return RowReport(log, usual_log, fit, usual_fit, tuple(parts))
