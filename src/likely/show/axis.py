@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.circuit import Circuit, log_likelihood
+from likely.circuit import Circuit, GaussianBlock, log_likelihood
 from likely.circuit.model.measure import measure
 from likely.schema import Feature
 from likely.schema.grid import snap, steps_below
@@ -127,7 +127,10 @@ def _numbers(circuit: Circuit, feature: Feature, low: float, high: float) -> tup
     cells = circuit.cells[circuit.index(feature.name)]
     grid = feature.grid
     breaks = cells.breaks[(cells.breaks > low) & (cells.breaks < high + (grid or 0.0))]
-    if low < high and (any(parametric is not None for parametric in cells.parametric) or len(breaks) > MOST_CELLS):
+    smooth = any(parametric is not None for parametric in cells.parametric) or any(
+        isinstance(node, GaussianBlock) and circuit.index(feature.name) in node.variables for node in circuit.nodes
+    )
+    if low < high and (smooth or len(breaks) > MOST_CELLS):
         breaks = np.linspace(low, high, MOST_CELLS + 1)[1:-1]
     if grid is None:
         apart = 0.0 if high > low else max(abs(low) / 20, 0.5)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likely.circuit import Circuit, Leaf, Product, Sum, log_likelihood
+from likely.circuit import Circuit, GaussianBlock, Leaf, Product, Sum, log_likelihood
 from likely.schema.values import Numbers
 from likely.show.axis import Axis, axis_of, short
 from likely.show.layout import Edge, Layout, circuit_layout
@@ -25,15 +25,29 @@ LAYER, ROW = 0.62, 0.17
 TINY = 1e-300
 
 
+def densities_of(circuit: Circuit, variable: int) -> list[int]:
+    """The places of the densities of a variable: its leaves in the order of `circuit.cells`, then the blocks that have it."""
+    blocks = [place for place, node in enumerate(circuit.nodes) if isinstance(node, GaussianBlock) and variable in node.variables]
+    return [*circuit.cells[variable].leaves, *blocks]
+
+
 def leaf_masses(circuit: Circuit, axis: Axis) -> Numbers:
-    """The probability that each leaf of a variable (in the order of `circuit.cells`) gives to each cell of its axis."""
-    cells = circuit.cells[circuit.index(axis.feature.name)]
-    masses = np.exp(cells.log_densities(axis.values, 0.0)) * axis.room
+    """The probability that each density of a variable (in the order of `densities_of`) gives to each cell of its axis."""
+    j = circuit.index(axis.feature.name)
+    logs = [*circuit.cells[j].log_densities(axis.values, 0.0)]
+    for place in densities_of(circuit, j)[len(logs) :]:
+        block = circuit.nodes[place]
+        assert isinstance(block, GaussianBlock)
+        logs.append(block.marginal([block.variables.index(j)]).log_density(axis.values[:, None]))
+    masses = np.exp(np.array(logs)) * axis.room
     return np.asarray(masses / np.maximum(masses.sum(axis=1, keepdims=True), TINY))
 
 
 def leaf_distances(circuit: Circuit) -> Numbers:
-    """How far each leaf (its node's place) is from its variable's marginal: the total variation, 0 equal, 1 disjoint."""
+    """How far each leaf (its node's place) is from its variable's marginal: the total variation, 0 equal, 1 disjoint.
+
+    Of a block, the farthest of its variables.
+    """
     distances = np.full(len(circuit.nodes), np.nan)
     for j, variable in enumerate(circuit.variables):
         axis = axis_of(circuit, variable.name)
@@ -41,7 +55,8 @@ def leaf_distances(circuit: Circuit) -> Numbers:
         rows[:, j] = axis.values
         whole = np.exp(log_likelihood(circuit, rows)) * axis.room
         masses = leaf_masses(circuit, axis)
-        distances[list(circuit.cells[j].leaves)] = np.abs(masses - whole / max(whole.sum(), TINY)).sum(axis=1) / 2
+        places = densities_of(circuit, j)
+        distances[places] = np.fmax(distances[places], np.abs(masses - whole / max(whole.sum(), TINY)).sum(axis=1) / 2)
     return distances
 
 
@@ -58,7 +73,7 @@ def plot_circuit(circuit: Circuit, *, detailed: bool | None = None, ax: Axes | N
         ax: Where to draw; by default, in a new figure of a size that fits.
     """
     if detailed is None:
-        detailed = sum(isinstance(node, Leaf) for node in circuit.nodes) <= FEW_LEAVES
+        detailed = sum(isinstance(node, Leaf | GaussianBlock) for node in circuit.nodes) <= FEW_LEAVES
     alone = len(circuit) == 1  # a leaf, below which there is no table
     return _detailed(circuit, ax) if detailed or alone else _overview(circuit, ax)
 
@@ -119,12 +134,20 @@ def _leaves(ax: Axes, circuit: Circuit, places: Numbers) -> None:
 
     for j, variable in enumerate(circuit.variables):
         axis, leaves = axis_of(circuit, variable.name), list(circuit.cells[j].leaves)
+        if not leaves:
+            continue
         canvas.boxes(ax, places[leaves] - [0, 0.13], (0.8, 0.38))
-        for place, masses in zip(leaves, leaf_masses(circuit, axis), strict=True):
+        for place, masses in zip(leaves, leaf_masses(circuit, axis), strict=False):
             breaks, heights = tiny_histogram(axis, masses)
             x, y = places[place]
             canvas.steps(ax, x + 0.76 * (breaks - 0.5), 0.34 * heights, y - 0.31)
         canvas.hanging_texts(ax, places[leaves] - [0, 0.37], [short(axis.label, 16)] * len(leaves))
+    for place, node in enumerate(circuit.nodes):
+        if isinstance(node, GaussianBlock):
+            names = ", ".join(str(circuit.names[j]) for j in node.variables)
+            canvas.boxes(ax, places[[place]] - [0, 0.13], (0.8, 0.38))
+            canvas.notes(ax, places[[place]] - [0, 0.13], [f"N({len(node.variables)})"])
+            canvas.hanging_texts(ax, places[[place]] - [0, 0.37], [short(names, 16)])
 
 
 def tiny_histogram(axis: Axis, masses: Numbers) -> tuple[Numbers, Numbers]:
@@ -162,7 +185,7 @@ def _tree(ax: Axes, circuit: Circuit, layout: Layout, top: float) -> None:
 
     places = np.column_stack([layout.across, -LAYER * layout.depth])
     starts, ends = _ends(layout, places)
-    down = np.array([isinstance(circuit.nodes[edge.child], Leaf) for edge in layout.edges])
+    down = np.array([isinstance(circuit.nodes[edge.child], Leaf | GaussianBlock) for edge in layout.edges])
     ends[down, 0] = [_column(layout, edge) for edge, leaf in zip(layout.edges, down, strict=True) if leaf]
     ends[down, 1] = starts[down, 1] - LAYER
     weighted = np.array([edge.weight is not None for edge in layout.edges])
@@ -184,6 +207,7 @@ def _table(circuit: Circuit, layout: Layout) -> tuple[Numbers, list[int], list[i
     cells: dict[tuple[float, int], int] = {}
     for edge in layout.edges:
         leaf = circuit.nodes[edge.child]
-        if isinstance(leaf, Leaf):
-            cells[_column(layout, edge), leaf.variable] = edge.child
+        if isinstance(leaf, Leaf | GaussianBlock):
+            for variable in leaf.variables if isinstance(leaf, GaussianBlock) else (leaf.variable,):
+                cells[_column(layout, edge), variable] = edge.child
     return np.array([across for across, _ in cells]), [j for _, j in cells], list(cells.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit import Circuit, Leaf, Node, Product, Sum
+from likely.circuit import Circuit, GaussianBlock, Leaf, Node, Product, Sum
 from likely.schema.values import Numbers
 
 
@@ -77,7 +77,9 @@ def _children_below(circuit: Circuit) -> list[list[int]]:
 def _order(circuit: Circuit, child: int, weight: float | None) -> tuple[float, int]:
     """Heavier children before lighter ones, leaves in the order of the variables and before other nodes."""
     node = circuit.nodes[child]
-    return (-(weight or 0.0), node.variable if isinstance(node, Leaf) else len(circuit.variables) + child)
+    if isinstance(node, GaussianBlock):
+        return -(weight or 0.0), node.variables[0]
+    return -(weight or 0.0), node.variable if isinstance(node, Leaf) else len(circuit.variables) + child
 
 
 def _across(circuit: Circuit, children: list[list[int]], grouped: bool) -> tuple[Numbers, Numbers, int]:
@@ -94,7 +96,7 @@ def _across(circuit: Circuit, children: list[list[int]], grouped: bool) -> tuple
             continue
         if grouped and _has_leaves(circuit, place):
             column[place], width = width, width + 1
-            across[[child for child in below if isinstance(circuit.nodes[child], Leaf)]] = column[place]
+            across[[child for child in below if isinstance(circuit.nodes[child], Leaf | GaussianBlock)]] = column[place]
         rest = [child for child in below if np.isnan(across[child])]
         if rest or not np.isnan(column[place]):
             todo += [(place, True), *((child, False) for child in reversed(rest))]
@@ -106,4 +108,4 @@ def _across(circuit: Circuit, children: list[list[int]], grouped: bool) -> tuple
 def _has_leaves(circuit: Circuit, place: int) -> bool:
     """Whether a node is a product of leaves (and maybe other nodes)."""
     node = circuit.nodes[place]
-    return isinstance(node, Product) and any(isinstance(circuit.nodes[child], Leaf) for child in node.children)
+    return isinstance(node, Product) and any(isinstance(circuit.nodes[child], Leaf | GaussianBlock) for child in node.children)

@@ -53,6 +53,11 @@ def _region(variable: Feature, allowed: Region | Value | Collection[Value]) -> R
     return Region.points(numbers)
 
 
+def points_of(row: Numbers) -> tuple[Region | None, ...]:
+    """The values of a row as regions of one each; None for an unknown one."""
+    return tuple(None if math.isnan(value) else Region.points([value]) for value in row.tolist())
+
+
 def on_values(feature: Feature, region: Region) -> Region:
     """A region cut to a feature's values; where those are whole numbers, its intervals are from value to value."""
     reached = feature.reachable(region)

@@ -25,9 +25,11 @@ import numpy as np
 import pandas as pd
 
 from likely._jobs import thread_count
-from likely.circuit.model.box import Box, leaf_logs, mass_logs, regions_of
+from likely.circuit.model.blocks import GaussianBlock
+from likely.circuit.model.box import Box, leaf_logs, mass_logs, points_of, regions_of
 from likely.circuit.model.cells import Algebra
 from likely.circuit.model.circuit import Circuit
+from likely.circuit.queries.block_bounds import bounds_of_blocks, known_bounds
 from likely.errors import CircuitError
 from likely.schema.region import Region, below
 from likely.schema.values import Name, Numbers
@@ -89,7 +91,8 @@ class LogLikelihoodBounds:
 def bounds(circuit: Circuit, box: Box) -> LogLikelihoodBounds:
     """Bounds of the log-likelihood over all rows of a box: every leaf at its least and at its greatest there.
 
-    Exact where the box is one row; loose where different leaves of one variable are greatest at different values.
+    Exact where the box is one row; loose where different leaves of one variable are greatest at different values. Blocks
+    are bounded by tangents (`queries.block_bounds`), exact over any box for one without warps or without correlations.
 
     Args:
         circuit: The distribution.
@@ -99,14 +102,20 @@ def bounds(circuit: Circuit, box: Box) -> LogLikelihoodBounds:
         CircuitError: If the box holds no row.
     """
     logs = np.zeros((2, len(circuit.nodes)))
-    for cells, region in zip(circuit.cells, regions_of(circuit, box), strict=True):
+    regions = regions_of(circuit, box)
+    for cells, region in zip(circuit.cells, regions, strict=True):
         logs[:, cells.leaves] = cells.log_extremes(region, circuit.floor)
+    for place, of_block in bounds_of_blocks(circuit, regions).items():
+        logs[:, place] = of_block.lower, of_block.upper
     lower, upper = circuit.core.sweep(logs)[:, -1]
     return LogLikelihoodBounds(float(lower), float(upper))
 
 
 def log_probability(circuit: Circuit, box: Box) -> float:
     """log P(the row lies in a box). Exact for normalised circuits; the floor is not counted.
+
+    A block of which the box names several correlated variables is integrated numerically, always at the same points, with an
+    error of some 1e-5 of its share of the box (`model.block_mass`).
 
     Args:
         circuit: The distribution.
@@ -125,7 +134,7 @@ def log_probability(circuit: Circuit, box: Box) -> float:
 class Derivatives:
     """The derivative of a circuit by each of its leaves, which answers for every single value at once.
 
-    A circuit is linear in the leaves of one variable. So with D the derivatives, the sum over the leaves of variable j of
+    A circuit is linear in the leaves and blocks of one variable. So with D the derivatives, the sum over those of variable j of
     D_leaf * p_leaf(v) is the likelihood with x_j = v and all else as it was (Darwiche 2003: the partial derivatives of
     the network polynomial). Over a box it bounds, from above, the likelihood of every row of the box with x_j = v.
     """
@@ -135,6 +144,10 @@ class Derivatives:
     value: float
     #: log of the derivative by each node
     log_derivative: Numbers
+    #: what each variable was: its value, or the values of the box; None where it was summed over
+    regions: tuple[Region | None, ...]
+    #: the row, if it was one
+    row: Numbers | None = None
 
     def at(self, name: Name, values: Numbers) -> Numbers:
         """The log-likelihood (or its upper bound) with a variable at each of these values and all else as it was.
@@ -143,24 +156,50 @@ class Derivatives:
             name: The variable.
             values: Doubles, as `circuit.encode` makes them.
         """
-        cells = self.circuit.cells[self.circuit.index(name)]
-        return self._combined(cells.leaves, cells.log_densities(np.asarray(values, dtype=np.float64), self.circuit.floor))
+        j, values = self.circuit.index(name), np.asarray(values, dtype=np.float64)
+        cells = self.circuit.cells[j]
+        blocks = {place: self._block_logs(block, j, values) for place, block in self._blocks(j).items()}
+        return self._combined(cells.leaves, cells.log_densities(values, self.circuit.floor), blocks)
+
+    def _blocks(self, variable: int) -> dict[int, GaussianBlock]:
+        """The blocks over a variable, by their places."""
+        nodes = enumerate(self.circuit.nodes)
+        return {place: node for place, node in nodes if isinstance(node, GaussianBlock) and variable in node.variables}
+
+    def _block_logs(self, block: GaussianBlock, variable: int, values: Numbers) -> Numbers:
+        """The log density of a block, or its bound, with a variable at each of these values and all else as it was."""
+        if self.row is None:
+            return np.array([self._block_bound(block, variable, Region.points([value])) for value in values.tolist()])
+        rows = np.repeat(self.row[None, :], len(values), axis=0)
+        rows[:, variable] = values
+        return block.log_density(rows[:, block.variables], self.circuit.floor)
+
+    def _block_bound(self, block: GaussianBlock, variable: int, region: Region) -> float:
+        regions = [region if j == variable else other for j, other in enumerate(self.regions)]
+        return known_bounds(block, regions, self.circuit.floor).upper
 
     def cells(self, name: Name) -> tuple[Numbers, Numbers]:
         """Breaks of a variable, and the log-likelihood (or bound) in every cell between, below and above them.
 
-        Exact where no leaf of the variable is parametric; those are bounded by their largest value in the cell.
+        Exact where no leaf of the variable is parametric and no block has it; those are bounded by their largest value in
+        the cell.
 
         Args:
             name: The variable.
         """
-        cells = self.circuit.cells[self.circuit.index(name)]
+        j = self.circuit.index(name)
+        cells = self.circuit.cells[j]
         edges = np.concatenate([[-np.inf], cells.breaks, [np.inf]])
-        largest = [cells.log_extremes(Region.between(low, below(high)), self.circuit.floor)[1] for low, high in pairwise(edges)]
-        return cells.breaks, self._combined(cells.leaves, np.array(largest).T)
+        parts = [Region.between(low, below(high)) for low, high in pairwise(edges)]
+        largest = np.array([cells.log_extremes(part, self.circuit.floor)[1] for part in parts]).T
+        blocks = {
+            place: np.array([self._block_bound(block, j, part) for part in parts]) for place, block in self._blocks(j).items()
+        }
+        return cells.breaks, self._combined(cells.leaves, largest, blocks)
 
-    def _combined(self, leaves: tuple[int, ...], logs: Numbers) -> Numbers:
-        return np.asarray(np.logaddexp.reduce(self.log_derivative[list(leaves)][:, None] + logs, axis=0))
+    def _combined(self, leaves: tuple[int, ...], logs: Numbers, blocks: Mapping[int, Numbers]) -> Numbers:
+        places, values = [*leaves, *blocks], np.vstack([logs, *blocks.values()])
+        return np.asarray(np.logaddexp.reduce(self.log_derivative[places][:, None] + values, axis=0))
 
 
 def derivatives(circuit: Circuit, at: pd.DataFrame | Numbers | Box) -> Derivatives:
@@ -178,9 +217,15 @@ def derivatives(circuit: Circuit, at: pd.DataFrame | Numbers | Box) -> Derivativ
         if len(row) != 1:
             raise CircuitError("Where to differentiate", "be one row or a box", f"{len(row)} rows", "ask row by row")
         logs = leaf_logs(circuit, row)
+        regions = points_of(row[0])
     else:
-        logs = np.zeros((1, len(circuit.nodes)))
-        for cells, region in zip(circuit.cells, regions_of(circuit, at), strict=True):
+        logs, row = np.zeros((1, len(circuit.nodes))), None
+        boxed = regions_of(circuit, at)
+        for cells, region in zip(circuit.cells, boxed, strict=True):
             logs[0, cells.leaves] = cells.log_extremes(region, circuit.floor)[1]
+        regions = tuple(boxed)
+        for place, of_block in bounds_of_blocks(circuit, regions).items():
+            logs[0, place] = of_block.upper
     values = circuit.core.sweep(logs)
-    return Derivatives(circuit, float(values[0, -1]), circuit.core.differentiate(values)[0])
+    log_derivative = circuit.core.differentiate(values)[0]
+    return Derivatives(circuit, float(values[0, -1]), log_derivative, regions, None if row is None else row[0])

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.measure import massless, measure, places
 from likely.circuit.model.nodes import Leaf, ParametricPart, Product, Sum
+from likely.circuit.queries.block_moments import block_moments
 from likely.schema import Feature, Mixed
 from likely.schema.values import Name, Numbers
 
@@ -61,6 +63,9 @@ def moments(circuit: Circuit) -> Moments:
             if node.variable in column:
                 c = column[node.variable]
                 mean[place, c], covariance[place, c, c] = leaf_moments(node, circuit.variables[node.variable])
+        elif isinstance(node, GaussianBlock):
+            here = [column[j] for j in node.variables]  # features of numbers without codes: all are wanted
+            mean[place, here], covariance[place][np.ix_(here, here)] = block_moments(node)
         elif isinstance(node, Sum):
             weights, children = np.array(node.weights) / sum(node.weights), list(node.children)
             mean[place] = weights @ mean[children]

@@ -15,12 +15,14 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
-from likely.circuit.model.box import leaf_logs, on_values
+from likely.circuit.model.blocks import GaussianBlock
+from likely.circuit.model.box import leaf_logs, on_values, points_of
 from likely.circuit.model.cells import Algebra
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.nodes import Leaf, Product, Sum
 from likely.circuit.model.tabular import unlisted_place
+from likely.circuit.queries.block_bounds import bounds_of_blocks, known_bounds
 from likely.circuit.queries.evaluate import derivatives, log_likelihood
 from likely.schema import Feature
 from likely.schema.grid import multiples, steps_below
@@ -31,6 +33,8 @@ from likely.schema.values import LARGEST, Name, Numbers
 Rows = TypeVar("Rows", pd.DataFrame, Numbers)
 #: So many children of the root are starts, and from the best of them so many ascents.
 STARTS, ASCENTS = 64, 8
+#: An ascent ends where no value gains more nats than this: reals could gain less and less for ever.
+LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ def complete(circuit: Circuit, rows: Rows) -> Completion[Rows]:
 
     The search starts from the best induced trees (every sum takes its largest child, the root each of its likeliest: exact
     where one of them dominates) and then changes one value at a time, to the best given all others, until none helps.
-    `upper` says how far from the most probable explanation it can be at most.
+    `upper` says how far from the most probable explanation it can be at most. Of a single block without warps, the result
+    is exact.
 
     Args:
         circuit: The distribution.
@@ -115,7 +120,16 @@ def _largest_logs(circuit: Circuit, row: Numbers) -> Numbers:
     for j in np.flatnonzero(np.isnan(row)):
         cells = circuit.cells[j]
         logs[list(cells.leaves)] = cells.log_extremes(on_values(circuit.variables[j], EVERYTHING), circuit.floor)[1]
+    if np.isnan(row).any():
+        for place, of_block in bounds_of_blocks(circuit, _open_regions(circuit, row)).items():
+            logs[place] = of_block.upper
     return np.asarray(logs)
+
+
+def _open_regions(circuit: Circuit, row: Numbers) -> list[Region]:
+    """The known values of a row, and all values of a variable where it is unknown."""
+    pairs = zip(circuit.variables, points_of(row), strict=True)
+    return [on_values(variable, EVERYTHING) if point is None else point for variable, point in pairs]
 
 
 def _induced(circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, root: int) -> Numbers:
@@ -132,7 +146,18 @@ def _induced(circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, ro
             waiting.append(node.children[best])
         elif isinstance(node, Leaf) and np.isnan(row[node.variable]):
             completed[node.variable] = modes[place]
+        elif isinstance(node, GaussianBlock) and np.isnan(row[list(node.variables)]).any():
+            _fill(completed, node, circuit)
     return completed
+
+
+def _fill(row: Numbers, block: GaussianBlock, circuit: Circuit) -> None:
+    """Put the unknown values of a block where it is greatest, given the known ones."""
+    mode = known_bounds(block, _open_regions(circuit, row), circuit.floor).best
+    for i, j in enumerate(block.variables):
+        if np.isnan(row[j]):
+            z = block.mean[i] if mode is None else float(mode[i])
+            row[j] = _nearest_value(circuit.variables[j], float(block.warps[i].inverse(z)))
 
 
 def _ascended(circuit: Circuit, row: Numbers, start: Numbers, choices: Mapping[int, Numbers]) -> Numbers:
@@ -140,16 +165,38 @@ def _ascended(circuit: Circuit, row: Numbers, start: Numbers, choices: Mapping[i
     completed, unknown = start.copy(), [j for j in choices if np.isnan(row[j])]
     slopes, calm = derivatives(circuit, completed), 0
     for j in cycle(unknown):
-        values = slopes.at(circuit.names[j], choices[j])
-        before, completed[j] = completed[j], choices[j][int(np.argmax(values))]
-        moved = derivatives(circuit, completed) if values.max() > slopes.value else slopes
-        if moved.value > slopes.value:
+        choice = np.concatenate([choices[j], _block_modes(circuit, completed, j)])
+        values = slopes.at(circuit.names[j], choice)
+        before, completed[j] = completed[j], choice[int(np.argmax(values))]
+        moved = derivatives(circuit, completed) if values.max() > slopes.value + LEAST_GAIN else slopes
+        if moved.value > slopes.value + LEAST_GAIN:
             slopes, calm = moved, 0
             continue
         completed[j], calm = before, calm + 1
         if calm == len(unknown):  # none helps
             break
     return completed
+
+
+def _block_modes(circuit: Circuit, row: Numbers, variable: int) -> Numbers:
+    """Where each block is greatest with all of its variables but one as in a row, and beside the knots of its warp."""
+    regions: list[Region | None] = list(points_of(row))
+    regions[variable] = allowed = on_values(circuit.variables[variable], EVERYTHING)
+    values: list[float] = []
+    for node in circuit.nodes:
+        if isinstance(node, GaussianBlock) and variable in node.variables:
+            i = node.variables.index(variable)
+            best = known_bounds(node, regions, circuit.floor).best
+            values += [*node.warps[i].knots, *map(below, node.warps[i].knots)]
+            values += [] if best is None else [float(node.warps[i].inverse(best[i]))]
+    near = [_nearest(circuit.variables[variable], value, *pair) for value in values for pair in allowed.intervals]
+    return np.concatenate([np.empty(0), *near])
+
+
+def _nearest_value(feature: Feature, wanted: float) -> float:
+    """The value of a feature that is nearest to a number."""
+    near = np.concatenate([_nearest(feature, wanted, *pair) for pair in on_values(feature, EVERYTHING).intervals])
+    return float(near[int(np.argmin(np.abs(near - wanted)))])
 
 
 def candidates(circuit: Circuit, variable: int) -> Numbers:

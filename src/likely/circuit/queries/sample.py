@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.measure import ends, massless, measure, places, taken_places
@@ -46,6 +48,9 @@ def sample_rows(circuit: Circuit, count: int, rng: np.random.Generator) -> Numbe
         node, which = circuit.nodes[place], np.concatenate([np.empty(0, dtype=np.intp), *waiting.pop(place, [])])
         if isinstance(node, Leaf):
             rows[which, node.variable] = draw(node, circuit.variables[node.variable], rng.random((len(which), 2)))
+        elif isinstance(node, GaussianBlock):
+            normal = rng.standard_normal((len(which), len(node.mean)))
+            rows[which[:, None], node.variables] = draw_block(node, circuit.variables, normal)
         elif isinstance(node, Product):
             for child in node.children:
                 waiting[child].append(which)
@@ -77,6 +82,17 @@ def draw(leaf: Leaf, feature: Feature, uniform: Numbers) -> Numbers:
     values[stepped] = _within(feature, breaks[inner], breaks[inner + 1], uniform[stepped, 1])
     if parametric is not None:
         values[~stepped] = _from_family(parametric, feature, uniform[~stepped, 1])
+    return values
+
+
+def draw_block(block: GaussianBlock, features: Sequence[Feature], normal: Numbers) -> Numbers:
+    """A value of each of a block's variables for each row of independent standard normal numbers."""
+    z = block.mean + normal @ block.lower_factor.T
+    values = np.column_stack([warp.inverse(z[:, i]) for i, warp in enumerate(block.warps)])
+    for i, j in enumerate(block.variables):
+        feature = features[j]
+        drawn = values[:, i] if feature.grid is None else snap(values[:, i], feature.grid)
+        values[:, i] = np.clip(drawn, feature.lower, feature.upper)
     return values
 
 
