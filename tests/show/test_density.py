@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from likely.circuit import Categories, Circuit, Histogram, Parametric, Product, Sum
+from likely.circuit import Categories, Circuit, GaussianBlock, Histogram, Parametric, Product, Sum, Warp
 from likely.errors import CircuitError
 from likely.schema import Categorical, Continuous, Integer, Mixed
 from likely.schema.values import code_number
@@ -25,6 +25,16 @@ def marginals(circuit: Circuit, density_x: float, density_y: float, x: int, y: i
     row = [math.nan] * len(circuit.variables)
     row[x], row[y] = density_x, density_y
     return oracle.log(oracle.likelihood(circuit, row))
+
+
+def test_blocks_are_drawn_by_their_density() -> None:
+    warp = Warp((2.0, 5.0, 8.0), (-1.0, 0.0, 2.0), 0.0, 10.0)
+    block = GaussianBlock((0, 1), (warp, Warp.identity(-0.5, 9.5)), (0.0, 4.0), ((1.0,), (1.2, 0.9)))
+    circuit = Circuit((Continuous("x", 0, 10), Integer("n", 0, 9)), (block,))
+    density = density_map(circuit, "x", "n")
+    assert density.mass.sum() == pytest.approx(1, abs=0.02)
+    row = np.array([[density.x.values[20], density.y.values[4]]])
+    assert density.log_likelihood[4, 20] == pytest.approx(block.log_density(row)[0])
 
 
 # -- by value ---------------------------------------------------------------------------------------------------------

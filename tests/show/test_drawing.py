@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likely
-from likely.circuit import Categories, Circuit, Product, Sum
+from likely.circuit import Categories, Circuit, GaussianBlock, Product, Sum, Warp
 from likely.errors import CircuitError, MissingExtraError
-from likely.schema import Binary, Categorical
+from likely.schema import Binary, Categorical, Continuous, Integer
 from likely.show import plot_circuit, plot_density
 from likely.show.axis import axis_of
 from likely.show.drawing import leaf_distances, leaf_masses, show_weight, tiny_histogram
@@ -29,6 +29,32 @@ def test_leaf_masses() -> None:
     circuit = simple()
     masses = leaf_masses(circuit, axis_of(circuit, "amount"))  # cells 0 - 200 - 500 - 1000
     np.testing.assert_allclose(masses, [[0.8, 0.075, 0.125], [0.08, 0.12, 0.8]])
+
+
+def with_blocks() -> Circuit:
+    """Two blocks of x and n, each beside a leaf of the class."""
+    x, n = Warp((2.0, 5.0, 8.0), (-1.0, 0.0, 2.0), 0.0, 10.0), Warp.identity(-0.5, 9.5)
+    blocks = [GaussianBlock((0, 1), (x, n), (mean, 4.0), ((1.0,), (0.5, 1.0))) for mean in (-1.0, 1.0)]
+    leaves = [Categories(2, shares) for shares in ((0.9, 0.1), (0.2, 0.8))]
+    nodes = (*blocks, *leaves, Product((0, 2)), Product((1, 3)), Sum((4, 5), (0.5, 0.5)))
+    return Circuit((Continuous("x", 0, 10), Integer("n", 0, 9)), nodes, Binary("y", values=("no", "yes")))
+
+
+def test_blocks_have_masses_and_distances() -> None:
+    circuit = with_blocks()
+    masses = leaf_masses(circuit, axis_of(circuit, "x"))
+    np.testing.assert_allclose(masses.sum(axis=1), [1, 1])
+    distances = leaf_distances(circuit)
+    # two Gaussians, 2 deviations apart, in equal shares: half of their total variation, erf(1 / sqrt 2)
+    assert distances[:2] == pytest.approx([0.3413, 0.3413], abs=0.01)
+
+
+@pytest.mark.parametrize("detailed", [True, False])
+def test_blocks_are_drawn(detailed: bool) -> None:
+    figure = plot_circuit(with_blocks(), detailed=detailed)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts.count("N(2)") == (2 if detailed else 0)
+    assert figure.axes[0].get_title(loc="left") == "7 nodes: 1 sum, 2 products, 2 leaves, 2 blocks"
 
 
 def test_leaf_distances() -> None:

@@ -1,7 +1,7 @@
 """How likely a row is: sum-product networks (probabilistic circuits) over tables, exact and fast.
 
-A sum-product network (Poon and Domingos 2011) is an arithmetic circuit over univariate densities (Darwiche 2003). It is
-smooth and decomposable, so likelihoods, marginals, conditionals and moments take one sweep each.
+A sum-product network (Poon and Domingos 2011) is an arithmetic circuit over densities of one variable, or of a few (Darwiche
+2003). It is smooth and decomposable, so likelihoods, marginals, conditionals and moments take one sweep each.
 
     model      what a circuit is
     queries    what it can be asked

@@ -81,8 +81,11 @@ def plot_circuit(circuit: Circuit, *, detailed: bool | None = None, ax: Axes | N
 def _title(circuit: Circuit) -> str:
     counts = {kind.__name__.lower(): sum(isinstance(node, kind) for node in circuit.nodes) for kind in (Sum, Product)}
     parts = [f"{count} {kind}{'s' * (count != 1)}" for kind, count in counts.items()]
-    leaves = len(circuit) - sum(counts.values())
-    return f"{len(circuit)} node{'s' * (len(circuit) != 1)}: {', '.join(parts)}, {leaves} {'leaf' if leaves == 1 else 'leaves'}"
+    blocks = sum(isinstance(node, GaussianBlock) for node in circuit.nodes)
+    leaves = len(circuit) - sum(counts.values()) - blocks
+    parts.append(f"{leaves} {'leaf' if leaves == 1 else 'leaves'}")
+    parts += [f"{blocks} block{'s' * (blocks != 1)}"] if blocks else []
+    return f"{len(circuit)} node{'s' * (len(circuit) != 1)}: {', '.join(parts)}"
 
 
 def _nodes(ax: Axes, circuit: Circuit, places: Numbers, size: float, *, signs: bool) -> None:

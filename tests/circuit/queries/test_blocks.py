@@ -195,10 +195,10 @@ def _unbounded(circuit: Circuit) -> Circuit:
 
 
 @given(st.data())
-def test_samples_are_values_and_likely(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits())
-    table = sample(circuit, 50)
-    rows = circuit.encode(table)
+def test_samples_of_blocks_are_values(data: st.DataObject) -> None:
+    features = [data.draw(strategies.number_features(f"x{j}")) for j in range(3)]
+    circuit = Circuit(tuple(features), (data.draw(strategies.blocks(features, (0, 1, 2))),))
+    rows = circuit.encode(sample(circuit, 50))
     for j, feature in enumerate(circuit.variables):
         assert feature.fits(rows[:, j]).all()
 

@@ -61,7 +61,8 @@ def block_bounds(block: GaussianBlock, regions: Sequence[Region], floor: float) 
     pieces = [_pieces(warp, region) for warp, region in zip(block.warps, regions, strict=True)]
     if not all(len(part) for part in pieces):
         return BlockBounds(least, least, None)
-    upper, best = _upper(block, pieces)
+    with np.errstate(over="ignore", invalid="ignore"):  # where z is so large that its square is no double
+        upper, best = _upper(block, pieces)
     covered = all(warp.lower < region.low and region.high < warp.upper for warp, region in zip(block.warps, regions, strict=True))
     lower = _lower(block, pieces) if covered else -np.inf
     return BlockBounds(max(lower, least), max(upper, least), best)
@@ -105,7 +106,8 @@ def _pieces(warp: Warp, region: Region) -> Pieces:
             first, last = max(low, start), min(high, end)
             if first < last or (first == last and warp.lower < first < warp.upper):
                 rows.append((*warp([first, last]).tolist(), offset, slope))
-    return np.array(rows).reshape(-1, 4)
+    made = np.array(rows).reshape(-1, 4)
+    return made[(made[:, 0] < np.inf) & (made[:, 1] > -np.inf)]  # beyond all doubles there is no density
 
 
 def _largest(pieces: Pieces, gradient: float, curvature: float, at: float) -> tuple[float, float]:
@@ -150,7 +152,10 @@ def _upper(block: GaussianBlock, pieces: Sequence[Pieces]) -> tuple[float, Numbe
 def _lower(block: GaussianBlock, pieces: Sequence[Pieces]) -> float:
     """An interval bound: every whitened coordinate as far from 0, and every slope as small, as the box allows."""
     low, high = (np.array([ends(part[:, side]) for part in pieces]) for side, ends in ((0, np.min), (1, np.max)))
+    if not np.isfinite([low, high]).all():
+        return -np.inf
     root = np.linalg.solve(block.lower_factor, np.eye(len(low)))
     farthest = np.abs(root @ ((low + high) / 2 - block.mean)) + np.abs(root) @ ((high - low) / 2)
     slopes = sum(float((part[:, 2] + np.minimum(part[:, 3] * part[:, 0], part[:, 3] * part[:, 1])).min()) for part in pieces)
-    return float(slopes - 0.5 * (farthest**2).sum() - block.log_normaliser)
+    with np.errstate(over="ignore"):
+        return float(slopes - 0.5 * (farthest**2).sum() - block.log_normaliser)
