@@ -125,13 +125,24 @@ def _log_slope(pieces: Pieces, z: float) -> float:
     return float((offset + slope * z)[(low <= z) & (z <= high)].max())
 
 
+def _start(block: GaussianBlock, pieces: Sequence[Pieces]) -> Numbers:
+    """The mean of what the box leaves open, given what it fixes; in the box."""
+    low, high = (np.array([ends(part[:, side]) for part in pieces]) for side, ends in ((0, np.min), (1, np.max)))
+    fixed, mean = low == high, np.array(block.mean)
+    z = np.where(fixed, low, mean)
+    if fixed.any() and not fixed.all():
+        pull = block.precision[np.ix_(~fixed, fixed)] @ (z - mean)[fixed]
+        z[~fixed] -= np.linalg.solve(block.precision[np.ix_(~fixed, ~fixed)], pull)
+    return np.asarray(np.clip(z, low, high))
+
+
 def _upper(block: GaussianBlock, pieces: Sequence[Pieces]) -> tuple[float, Numbers]:
     """The least bound that was come upon, and the z with the greatest density."""
     mean, precision = np.array(block.mean), block.precision
     diagonal = np.diag(precision)
     scaled = precision / np.sqrt(np.outer(diagonal, diagonal))
     left = max(float(np.linalg.eigvalsh(scaled)[0]), CAUTION) * (1 - CAUTION) * diagonal
-    z = np.array([float(np.clip(m, part[:, 0].min(), part[:, 1].max())) for m, part in zip(mean, pieces, strict=True)])
+    z = _start(block, pieces)
     upper, greatest, best = np.inf, -np.inf, z
     for _ in range(ROUNDS):
         for j, part in enumerate(pieces):
