@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likely import Schema
@@ -23,6 +23,9 @@ from likely.circuit.learning.table import table_of
 from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Categorical, Continuous
 from likely.schema.values import Numbers
+
+#: Every example learns a few dozen mixtures.
+SLOW = 8
 
 Gaussian = tuple[float, Numbers, Numbers]  # weight, mean, factor
 
@@ -51,8 +54,8 @@ def bounded(X: pd.DataFrame) -> Schema:
     return Schema(tuple(Continuous(name, X[name].min() - 1e-3, X[name].max() + 1e-3) for name in X.columns))
 
 
-def quietly(X: pd.DataFrame, y: Any = None, schema: Schema | None = None, **settings: Any) -> Circuit:
-    return learn(X, y, schema, method="blocks", progress=False, n_jobs=1, **settings).circuit
+def quietly(X: pd.DataFrame, y: Any = None, schema: Schema | None = None, **options: Any) -> Circuit:
+    return learn(X, y, schema, method="blocks", progress=False, n_jobs=1, **options).circuit
 
 
 ONE: list[Gaussian] = [(1.0, np.array([1.0, -2.0, 3.0]), np.array([[1.0, 0, 0], [0.9, 0.3, 0], [-0.5, 0.2, 0.5]]))]
@@ -94,6 +97,7 @@ def test_components_start_in_the_classes_and_know_them() -> None:
     assert circuit.check().normalised
 
 
+@settings(max_examples=SLOW)
 @given(st.integers(0, 2**31))
 def test_never_worse_than_independent_columns(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -161,6 +165,7 @@ def test_units_do_not_matter() -> None:
     )
 
 
+@settings(max_examples=SLOW)
 @given(st.integers(0, 2**31), st.integers(10, 60), st.integers(1, 4))
 def test_any_table_of_numbers(seed: int, rows: int, columns: int) -> None:
     rng = np.random.default_rng(seed)
@@ -204,8 +209,7 @@ def test_the_circuit_gives_what_the_learner_computed() -> None:
     X["kind"] = np.random.default_rng(1).choice(["u", "v"], 300)
     table = table_of(X, part, schema, None)
     rows = block_table(X, part, schema)
-    settings = Settings(3, 5.0, 0.02)
-    mixture = blocks.fit(rows, settings, blocks.start(rows, 3, 0))
+    mixture = blocks.fit(rows, Settings(3, 5.0, 0.02), blocks.start(rows, 3, 0))
     warps = blocks_selection.warps_of(table, rows.groups, dict.fromkeys(rows.columns, Curve()))
     circuit = Circuit(table.features, blocks_selection.circuit_nodes(mixture, warps, rows.others), table.target, 1e-300)
     assert circuit.log_likelihood(table.rows) == pytest.approx(blocks.log_densities(mixture, rows), abs=1e-6)
@@ -214,11 +218,11 @@ def test_the_circuit_gives_what_the_learner_computed() -> None:
 
 def test_em_does_not_lose_likelihood_without_shrinkage() -> None:
     rows = block_table(drawn(TWO, 400, 0)[0])
-    settings = Settings(2, 1e-9, 1e-9, background=False)
+    free = Settings(2, 1e-9, 1e-9, background=False)
     first = blocks.start(rows, 2, 0)
     before = -math.inf
     for _ in range(8):
-        mixture = blocks._maximised(rows, first, settings, rows.patterns(), None)
+        mixture = blocks._maximised(rows, first, free, rows.patterns(), None)
         now = blocks.log_densities(mixture, rows).mean()
         assert now >= before - 1e-3  # the means have a tenth of a row of prior
         before, first = now, blocks.responsibilities(mixture, rows)

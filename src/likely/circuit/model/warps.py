@@ -124,8 +124,8 @@ class Warp:
         for sign, (knot, _, _, width) in zip((-1.0, 1.0), self._ends, strict=True):
             beyond = sign * (x - knot)
             if math.isfinite(width):
-                inside = np.clip(beyond / width, 0.0, 1.0)
-                with np.errstate(divide="ignore"):
+                with np.errstate(divide="ignore", over="ignore"):
+                    inside = np.clip(beyond / width, 0.0, 1.0)
                     logs = np.where(inside < 1, logs - np.log1p(-inside), -np.inf)
         return np.asarray(np.where(np.isnan(x), np.nan, np.where(np.isinf(x), -np.inf, logs)))
 
