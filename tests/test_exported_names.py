@@ -66,6 +66,7 @@ NAMES = {
         "Density",
         "Derivatives",
         "FLOOR",
+        "Fold",
         "GaussianBlock",
         "Histogram",
         "Leaf",

@@ -18,6 +18,7 @@ References:
 """
 
 from likely.circuit.density import Density, RowPart, RowReport
+from likely.circuit.learning.cross_fitting import Fold
 from likely.circuit.learning.learn import Learned, learn
 from likely.circuit.learning.refine import refine
 from likely.circuit.model.blocks import GaussianBlock
@@ -52,6 +53,7 @@ __all__ = [
     "Completion",
     "Density",
     "Derivatives",
+    "Fold",
     "GaussianBlock",
     "Histogram",
     "Leaf",

@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from likely import datasets
-from likely.circuit import learn
 from likely.cli.codes import Code, code_of
 from likely.cli.explain import as_text
 from likely.cli.folder import save_explainer
@@ -100,10 +99,7 @@ def scene_of() -> Scene:
 
 
 def _explainer(scene: Scene, options: argparse.Namespace) -> Explainer:
-    progress, circuit = not options.json, None
-    if options.nodes:
-        circuit = learn(scene.X, scene.y, scene.schema, nodes=options.nodes, progress=progress).circuit
-    return Explainer(scene.model, scene.schema, circuit, progress=progress).fit(scene.X, scene.y)
+    return Explainer(scene.model, scene.schema, nodes=options.nodes, progress=not options.json).fit(scene.X, scene.y)
 
 
 def _save(scene: Scene, explainer: Explainer, folder: Path) -> None:

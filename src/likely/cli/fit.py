@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from likely._display.tables import aligned
-from likely.circuit import Circuit, learn
+from likely.circuit import Circuit
 from likely.cli.codes import Code
 from likely.cli.files import read_file
 from likely.cli.folder import add_model, load_encoder, load_model, save_explainer
@@ -50,9 +50,8 @@ def run(options: argparse.Namespace) -> int:
     circuit = None
     if options.circuit:
         circuit = Circuit.from_json(read_file(options.circuit, "A circuit file"))
-    elif options.nodes:
-        circuit = learn(X, y, schema, nodes=options.nodes, random_state=options.random_state, progress=progress).circuit
-    settings = {"encoder": encoder, "classes": classes, "random_state": options.random_state, "progress": progress}
+    settings = {"encoder": encoder, "classes": classes, "nodes": options.nodes}
+    settings |= {"random_state": options.random_state, "progress": progress}
     made = Explainer(model, schema, circuit, **settings).fit(X, y)
     save_explainer(made, options.output, data=options.data, target=options.target, model=options.model)
     facts = _facts(made, len(X))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from likely.errors import ProblemError
 from likely.explain import AtLeastFactual, Explainer, Quantile, Question
-from likely.explain.plausibility import Variant
+from likely.explain.plausibility import Of, Rows, Variant
 from likely.explain.question import ROUNDING, Unread
 from likely.problem import Limits
 from likely.schema import MaxChanges
@@ -28,10 +28,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--max-changes", metavar="N", type=int, help="at most so many features may change")
     asked.add_argument(
         "--plausibility", metavar="HOW", default="median",
-        help="an answer is as likely as half of the training rows of its class (median, the default), as a quarter of them"
+        help="an answer is as likely as half of new rows of its class (median, the default), as a quarter of them"
         " (quartile), as another share (0.1), as the row itself or the median (factual), or any (none)",
     )  # fmt: skip
     asked.add_argument("--of", choices=["class", "all"], default="class", help="compare with the rows of the class, or with all")
+    asked.add_argument(
+        "--compared-with", choices=get_args(Rows), default="unseen",
+        help="compare with rows that were held out (unseen, the default), or with those learned from, as the paper (training)",
+    )  # fmt: skip
     asked.add_argument("--weight", metavar="W", type=float, default=0.0, help="minimise cost - W * log-likelihood")
     asked.add_argument(
         "--unread", choices=get_args(Unread), default="keep",
@@ -54,7 +58,7 @@ def question_of(options: argparse.Namespace, explainer: Explainer) -> Question:
     return Question(
         target=None if options.target is None else chosen(options.target, classes, "The target", "one of the model's classes"),
         k=options.k,
-        plausibility=plausibility_of(options.plausibility, options.of),
+        plausibility=plausibility_of(options.plausibility, options.of, options.compared_with),
         weight=options.weight,
         constraints=[] if options.max_changes is None else [MaxChanges(options.max_changes)],
         locked=[chosen(name, names, "--lock", "a feature") for name in options.lock],
@@ -72,14 +76,14 @@ def _may_become_missing(texts: Sequence[str], names: Sequence[Name]) -> bool | l
     return [chosen(text, names, "--may-become-missing", "a feature") for text in texts]
 
 
-def plausibility_of(text: str, of: Literal["class", "all"]) -> Variant | None:
+def plausibility_of(text: str, of: Of, rows: Rows = "unseen") -> Variant | None:
     """What `--plausibility` says."""
     if text == "none":
         return None
     if text == "factual":
-        return AtLeastFactual(of=of)
+        return AtLeastFactual(of=of, rows=rows)
     try:
-        return Quantile(_QUANTILES[text] if text in _QUANTILES else float(text), of=of)
+        return Quantile(_QUANTILES[text] if text in _QUANTILES else float(text), of=of, rows=rows)
     except ValueError:
         rule = "be median, quartile, factual, none, or a share between 0 and 1"
         raise ProblemError("--plausibility", rule, repr(text), "0.5 is the median") from None

@@ -14,6 +14,7 @@ from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import log_likelihood_of
 from likely.explain.model import UserModel
+from likely.explain.plausibility import Rows
 from likely.explain.training import Training
 from likely.problem import to_class
 from likely.problem.tolerances import MARGIN_ROUNDING, PROBABILITY_ROUNDING, close, rounding
@@ -27,6 +28,15 @@ class Judge:
     model: UserModel
     circuit: Circuit | None
     training: Training | None
+
+
+def to_give(rows: Rows) -> str:
+    """What to give to `verify` to have claims checked that compare with rows.
+
+    Args:
+        rows: Which.
+    """
+    return "give the training rows, or the explainer" if rows == "training" else "give the explainer: it has held rows out"
 
 
 def answer_checks(explanation: Explanation, judge: Judge) -> Iterator[Check]:
@@ -110,7 +120,7 @@ def _probability(
 
 
 def _likelihood(explanation: Explanation, answer: Counterfactual, judge: Judge) -> Iterator[Check]:
-    """By the circuit; and beside the training rows."""
+    """By the circuit; and beside the rows that it is compared with."""
     threshold = dict(explanation.thresholds).get(answer.label)
     if judge.circuit is None:
         yield Check("it is as likely as claimed", None, "give the circuit")
@@ -125,13 +135,13 @@ def _likelihood(explanation: Explanation, answer: Counterfactual, judge: Judge) 
 
 
 def _percentile(answer: Counterfactual, log: float, judge: Judge) -> Iterator[Check]:
-    claim, query = "it is likelier than as many training rows as claimed", answer.query
-    if judge.training is None:
-        yield Check(claim, None, "give the training rows, or the explainer")
+    claim, query = "it is likelier than as many rows as claimed", answer.query
+    if judge.training is None or not judge.training.knows(query.rows):
+        yield Check(claim, None, to_give(query.rows))
         return
-    number = judge.model.form.classes.index(answer.label) if query.of_class else None
+    peers = query.peers(judge.model.form.classes.index(answer.label))
     slack = 2 * rounding(log)  # a row that is as likely may count or not
-    least, true, most = (judge.training.percentile(log + off, query.density, number) for off in (-slack, 0.0, slack))
+    least, true, most = (judge.training.percentile(log + off, peers) for off in (-slack, 0.0, slack))
     if least is None or most is None or answer.percentile is None:
         yield Check(claim, answer.percentile is None and true is None)
     else:

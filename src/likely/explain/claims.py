@@ -12,7 +12,7 @@ import numpy as np
 
 from likely.circuit import Circuit
 from likely.errors import LikelyError, LikelyWarning
-from likely.explain.answer_claims import Judge, answer_checks
+from likely.explain.answer_claims import Judge, answer_checks, to_give
 from likely.explain.check import Check
 from likely.explain.concluding import RAISE, RAISES, allowed_gap
 from likely.explain.engines import ENGINES
@@ -21,7 +21,7 @@ from likely.explain.fitted import Fitted
 from likely.explain.model import UserModel, fingerprint
 from likely.explain.plain import same_values
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
-from likely.explain.query import Query
+from likely.explain.query import Query, rows_named
 from likely.explain.solving import problems_of, starts_for, thresholds_of
 from likely.explain.training import Training, given_names
 from likely.explain.unread import unread_features
@@ -29,7 +29,6 @@ from likely.problem.tolerances import SINGLES_ROUNDING, close, rounding
 from likely.schema import Schema
 from likely.schema.values import Value, show_value
 
-_TRAINING = "give the training rows, or the explainer"
 _STATUSES_WITH_ANSWERS = ("optimal", "feasible")
 
 
@@ -43,11 +42,16 @@ class Material:
     schema: Schema
     training: Training | None
     schema_given: bool
+    #: Whether the training rows are an explainer's, with those that were held out, if any were.
+    from_explainer: bool = False
 
-    @property
-    def fitted(self) -> Fitted | None:
-        """All of it as an explainer knows it; None if something was not given."""
-        if self.circuit is None or self.training is None:
+    def fitted_for(self, query: Query) -> Fitted | None:
+        """All of it as an explainer knows it; None if something was not given that the query needs.
+
+        Args:
+            query: What was asked.
+        """
+        if self.circuit is None or self.training is None or not self.training.knows(query.rows):
             return None
         return Fitted(self.schema, self.model, self.circuit, self.training)
 
@@ -155,12 +159,25 @@ def _question(explanation: Explanation, material: Material) -> Iterator[Check]:
         yield Check(claim, None, "give the circuit")
     else:
         yield Check(claim, given_names(variant.given, material.schema, material.circuit) == query.given)
+    yield _peers(query, material)
     if query.question.unread == "keep":
         unread = unread_features(model.form, model.schema)
         claim = "what the model does not read is what it says"
         yield Check(claim, query.unread == unread and set(query.kept) <= set(unread), ", ".join(map(str, unread)))
     raised = [query.question.margin * RAISE**i for i in range(RAISES + 1)]
     yield Check("the margin is the one that was asked for, or raised", any(close(m, explanation.margin, 1e-12) for m in raised))
+
+
+def _peers(query: Query, material: Material) -> Check:
+    """Whether the answers are compared with the rows that the question names; with the training rows only for want of others."""
+    claim, variant = f"they are compared with {rows_named(query.rows)}, as was asked for", query.plausibility
+    if variant is not None and variant.rows == "training":
+        return Check(claim, query.rows == "training")
+    if query.rows == "unseen" or variant is None:
+        return Check(claim, True)
+    if material.training is None or not material.from_explainer:
+        return Check(claim, None, "give the explainer")
+    return Check(claim, not material.training.knows("unseen"), "rows that the circuit has not seen are known")
 
 
 def _shown_class(label: Value) -> str:
@@ -171,12 +188,12 @@ def _thresholds(explanation: Explanation, material: Material) -> Iterator[Check]
     """The log-likelihoods that were asked for."""
     claim = "the log-likelihood that was asked for is the question's"
     query, claimed = explanation.query, dict(explanation.thresholds)
-    if isinstance(query.plausibility, (Quantile, AtLeastFactual)) and material.fitted is None:
+    if isinstance(query.plausibility, (Quantile, AtLeastFactual)) and material.fitted_for(query) is None:
         wanted = (
             {label for label in material.model.form.classes if label != query.label} if query.target is None else {query.target}
         )
         whole = set(claimed) == wanted
-        yield Check(claim, None if whole else False, _TRAINING if whole else "a class is missing")
+        yield Check(claim, None if whole else False, to_give(query.rows) if whole else "a class is missing")
         return
     true = _true_thresholds(query, material)
     same = true.keys() == claimed.keys() and all(close(lower, claimed[label], 4e-9) for label, lower in true.items())
@@ -184,7 +201,7 @@ def _thresholds(explanation: Explanation, material: Material) -> Iterator[Check]
 
 
 def _true_thresholds(query: Query, material: Material) -> dict[Value, float]:
-    fitted = material.fitted
+    fitted = material.fitted_for(query)
     if fitted is not None:
         return {label: lower for label, lower in thresholds_of(fitted, query).items() if lower > -math.inf}
     if not isinstance(query.plausibility, Threshold) or query.plausibility.log_likelihood == -math.inf:
@@ -235,9 +252,9 @@ def _proof(explanation: Explanation, material: Material) -> Iterator[Check]:
         explanation.status, f"no answer is below {explanation.bounds.lower:.6g}"
     )
     yield Check(proof, None, "that is the engine's proof")
-    fitted = material.fitted
+    fitted = material.fitted_for(explanation.query)
     if fitted is None:
-        yield Check("no training row is a better answer", None, _TRAINING)
+        yield Check("no training row is a better answer", None, to_give(explanation.query.rows))
         return
     best = _best_training_row(explanation, fitted)
     limit = explanation.bounds.lower if explanation.query.several_ways or not explanation else _least(explanation)

@@ -224,5 +224,5 @@ def counterfactual(fitted: Fitted, query: Query, row: Numbers, label: Value) -> 
     if fitted.form.link.has_probabilities:
         after = float(fitted.form.probabilities(row[None])[0, number])
         before = None if query.label is None else float(fitted.form.probabilities(query.factual[None])[0, number])
-    percentile = fitted.training.percentile(log, query.density, number if query.of_class else None)
+    percentile = fitted.training.percentile(log, query.peers(number))
     return Counterfactual(query, row, label, cost - weight * log if weight else cost, cost, log, percentile, before, after)

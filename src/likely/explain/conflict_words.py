@@ -1,4 +1,4 @@
-"""What likelihoods mean, for people: beside the training rows, not as logarithms."""
+"""What likelihoods mean, for people: beside other rows, not as logarithms."""
 
 from __future__ import annotations
 
@@ -10,24 +10,21 @@ from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.query import Query
 from likely.problem import Conflict, LikelihoodWords
 from likely.schema import Schema
-from likely.schema.values import show_value
 
 _SHARES = {0.5: "half", 0.25: "a quarter", 0.75: "three quarters", 1.0: "all"}
 
 
 def likelihood_words(fitted: Fitted, query: Query) -> LikelihoodWords | None:
-    """How to speak of the likelihoods of a query to one class; None if there are no training rows to compare with.
+    """How to speak of the likelihoods of a query to one class; None if there are no rows to compare with.
 
     Args:
         fitted: What the explainer knows.
         query: What was asked.
     """
-    number = fitted.form.classes.index(query.target) if query.of_class else None
-    rows = f"the training rows of {show_value(query.target)}" if query.of_class else "the training rows"
-    density = query.density
+    peers, rows = query.peers(fitted.form.classes.index(query.target)), query.peers_named(query.target)
 
     def percent(log: float) -> int | None:
-        percentile = fitted.training.percentile(log, density, number)
+        percentile = fitted.training.percentile(log, peers)
         return None if percentile is None else math.floor(percentile)
 
     def of(log: float) -> str:

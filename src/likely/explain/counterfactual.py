@@ -37,7 +37,7 @@ class Counterfactual:
     cost: float
     #: The natural logarithm of its likelihood together with its class (given what the query says); None without a circuit.
     log_likelihood: float | None
-    #: How many percent of the training rows (of its class, unless the query says all) are no likelier.
+    #: How many percent of the rows that the query compares with (of its class, unless it says all) are no likelier.
     percentile: float | None
     #: The model's probability of `label`: for the row that was explained (None if that is not complete), and for this one.
     probability_before: float | None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from likely._jobs import thread_count
 from likely._params import Params
-from likely.circuit import Circuit, learn
+from likely.circuit import Circuit, Fold, Learned, learn
 from likely.errors import ExplainerError, LikelyWarning, NotFittedError, ProblemError, SchemaError
 from likely.explain import files
 from likely.explain.batch import explained_all
@@ -26,18 +26,18 @@ from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted, refuse_misfit
 from likely.explain.front import QUANTILES, By, Front, front_of
-from likely.explain.model import user_model
+from likely.explain.model import UserModel, user_model
 from likely.explain.query import Query, unknown_feature
 from likely.explain.question import Question, QuestionOptions, asked_question
 from likely.explain.solving import problems_of, starts_for, thresholds_of
-from likely.explain.training import UNKNOWN_CLASS, given_names, training_of
+from likely.explain.training import UNKNOWN_CLASS, Sample, given_names, training_of
 from likely.predictor import Form
 from likely.problem import Conflict, Progress, why
 from likely.schema import Schema
 from likely.schema.values import Numbers, Value, plain
 
 #: The parameters that `fit` depends on.
-_FIT_PARAMS = ("model", "schema", "circuit", "encoder", "classes", "random_state")
+_FIT_PARAMS = ("model", "schema", "circuit", "encoder", "classes", "nodes", "random_state")
 #: What `why_not` has at least to say why, after the proof that there is no answer.
 _LEAST_SECONDS = 0.1
 
@@ -52,11 +52,12 @@ class Explainer(Params):
         model: Your own: a fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX, XGBoost or LightGBM model, or
             the path of a file that `likely.predictor.read` knows.
         schema: What a row may be, and which rules an answer must keep; left out, it is inferred from the table.
-        circuit: How likely a row is; left out, it is learned.
+        circuit: How likely a row is; left out, it is learned, and rows are held out to know how likely new ones are.
         engine: "search", the exact engine, or "mio", the paper's mixed-integer programme, which a solver solves.
         solver: For engine="mio": "highs" (the default), "scip" or "gurobi".
         encoder: That of `likely.predictor.read`, for models that read encoded inputs.
         classes: Those of `likely.predictor.read`, for models that do not know their labels.
+        nodes: That of `likely.circuit.learn`: the most nodes of a circuit that is learned; left out, a few sizes are tried.
         random_state: The seed of learning.
         n_jobs: On how many threads a circuit is learned and many rows are explained; None or -1 for one per core.
         progress: Whether to show bars on a terminal.
@@ -74,6 +75,7 @@ class Explainer(Params):
         solver: str | None = None,
         encoder: Any = None,
         classes: Sequence[Any] | None = None,
+        nodes: int | None = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         progress: bool = True,
@@ -85,36 +87,55 @@ class Explainer(Params):
         self.solver = solver
         self.encoder = encoder
         self.classes = classes
+        self.nodes = nodes
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
 
     # -- fitting --------------------------------------------------------------------------------------------------
 
-    def fit(self, X: pd.DataFrame | Numbers, y: Any = None) -> Self:
-        """Read the model, learn how likely rows are, and keep how likely the rows of this table are.
+    def fit(self, X: pd.DataFrame | Numbers, y: Any = None, *, calibration: tuple[Any, Any] | None = None) -> Self:
+        """Read the model, learn how likely rows are, and keep how likely the rows of this table and new rows are.
+
+        Where the circuit is learned here, rows are held out in turn to know how likely new rows are. Of a circuit that was given
+        that is not known without `calibration`, and answers are compared with the rows of this table.
 
         Args:
             X: The rows that the model was trained on, or others like them.
             y: Their true classes; left out, what the model decides takes their place.
+            calibration: Rows that the circuit has not seen, and is not to be learned from, with their classes: `(X, y)`.
         """
         solve_of(self.engine, self.solver)
         table = _table(X, self.schema)
         schema = Schema.infer(table) if self.schema is None else self.schema
         rows = schema.encode(table)
         model = user_model(self.model, schema, encoder=self.encoder, classes=self.classes)
-        complete = ~np.isnan(rows).any(axis=1)
-        decided = np.full(len(rows), UNKNOWN_CLASS, dtype=np.intp)
-        decided[complete] = _class_indices(model.labels(rows[complete]), model.form)
+        decided = _decided(model, rows)
         labels = _labels(y, decided, model.form, table.index)
         circuit = self.circuit
+        folds: tuple[Fold, ...] = ()
         if circuit is None:
-            learned = learn(rows, labels, schema, random_state=self.random_state, n_jobs=self.n_jobs, progress=self.progress)
-            circuit = learned.circuit
+            learned = self._learned(rows, labels, schema, cross_fit=calibration is None)
+            circuit, folds = learned.circuit, learned.folds
         refuse_misfit(circuit, schema, model.form)
-        classes = np.empty(0) if circuit.target is None else circuit.target.encode(labels)
-        training = training_of(circuit, schema, rows, classes, _class_indices(labels, model.form), decided)
-        return self._with(Fitted(schema, model, circuit, training))
+        sample = Sample.of(rows, labels, circuit, _class_indices(labels, model.form))
+        unseen = [(fold.circuit, sample.some(fold.rows)) for fold in folds]
+        if calibration is not None:
+            unseen = [(circuit, _calibration_sample(calibration, schema, circuit, model))]
+        return self._with(Fitted(schema, model, circuit, training_of(circuit, schema, sample, decided, unseen)))
+
+    def _learned(self, rows: Numbers, labels: pd.Series[Any], schema: Schema, *, cross_fit: bool) -> Learned:
+        """The circuit of encoded rows, as the parameters say."""
+        return learn(
+            rows,
+            labels,
+            schema,
+            nodes=self.nodes,
+            random_state=self.random_state,
+            cross_fit=cross_fit,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        )
 
     def _with(self, fitted: Fitted) -> Self:
         """This explainer, fitted, and with what."""
@@ -192,7 +213,7 @@ class Explainer(Params):
 
         Args:
             row: A Series, a dict, a one-row DataFrame, or values in the order of the schema.
-            question: What is asked; left out, the best answer that is as likely as the median of the training rows.
+            question: What is asked; left out, the best answer that is as likely as the median of new rows of its class.
             callback: Called some thirty times a second; ends the search by returning False. So does Ctrl-C, and the answers
                 until then are returned.
             options: Fields of the `Question`, such as `k=3` or `target="good"`; those given here come first.
@@ -253,7 +274,7 @@ class Explainer(Params):
         Args:
             row: As in `explain`.
             question: What is asked; `k` and `weight` are not used, because each point is the cheapest answer.
-            by: "likelihood": the cheapest answer at each quantile of the training rows (the question's plausibility says which
+            by: "likelihood": the cheapest answer at each quantile of new rows (the question's plausibility says which
                 rows and which density). "changes": the cheapest one under the question's plausibility with every number of
                 changes.
             quantiles: By likelihood: at which quantiles.
@@ -316,7 +337,8 @@ class Explainer(Params):
         variant = question.plausibility
         given = () if variant is None else given_names(variant.given, fitted.schema, fitted.circuit)
         question = replace(question, target=_target(fitted.form, label, question.target))
-        return Query(schema, row, label, question, given, self.engine, self.solver, fitted.unread)
+        rows = fitted.training.rows_for(variant)
+        return Query(schema, row, label, question, given, self.engine, self.solver, fitted.unread, rows=rows)
 
     # -- files ----------------------------------------------------------------------------------------------------
 
@@ -375,6 +397,25 @@ def _encoded(table: pd.DataFrame, schema: Schema) -> tuple[Numbers, dict[int, st
                     rows[i, j] = np.nan
                     reasons.setdefault(i, str(error))
     return rows, reasons
+
+
+def _decided(model: UserModel, rows: Numbers) -> NDArray[np.intp]:
+    """The places of the classes that the model decides; `UNKNOWN_CLASS` for a row that is not complete."""
+    complete = ~np.isnan(rows).any(axis=1)
+    decided = np.full(len(rows), UNKNOWN_CLASS, dtype=np.intp)
+    decided[complete] = _class_indices(model.labels(rows[complete]), model.form)
+    return decided
+
+
+def _calibration_sample(calibration: Any, schema: Schema, circuit: Circuit, model: UserModel) -> Sample:
+    """The rows of `calibration=(X, y)`."""
+    if not isinstance(calibration, tuple) or len(calibration) != 2 or not np.size(calibration[0]):
+        got = f"{len(calibration)} parts" if isinstance(calibration, tuple) else type(calibration).__name__
+        raise ExplainerError("calibration", "be a table with rows and their classes", got, "write calibration=(X, y)")
+    table = _table(calibration[0], schema)
+    rows = schema.encode(table)
+    labels = _labels(calibration[1], _decided(model, rows), model.form, table.index)
+    return Sample.of(rows, labels, circuit, _class_indices(labels, model.form))
 
 
 def _labels(y: Any, decided: NDArray[np.intp], form: Form, index: pd.Index[Any]) -> pd.Series[Any]:

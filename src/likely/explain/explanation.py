@@ -21,7 +21,7 @@ from likely.problem import Bounds, Progress, Statistics
 from likely.schema import Schema
 from likely.schema.values import Value
 
-VERSION = 3
+VERSION = 4
 #: Explanations of this version and later ones have a digest.
 FIRST_WITH_DIGEST = 3
 

@@ -22,7 +22,7 @@ from likely.schema.values import Numbers, Value
 VERSION = 1
 
 By: TypeAlias = Literal["likelihood", "changes"]
-#: The shares of the training rows at which a front looks.
+#: The shares of other rows at which a front looks.
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 #: Answers a query; the rows may be answers.
@@ -33,7 +33,7 @@ Answer: TypeAlias = Callable[[Query, Numbers | None], Explanation]
 class Front:
     """The trade-off of one row: each point is the cheapest answer under its own demand, with the proof of that.
 
-    By "likelihood", the demands are quantiles of the training rows, from none at all upwards; by "changes", how many
+    By "likelihood", the demands are quantiles of new rows, from none at all upwards; by "changes", how many
     features may change. A demand that the answer of a weaker one meets already is no point of its own.
     """
 
@@ -122,7 +122,7 @@ def front_of(
     Args:
         query: What is asked, for one answer and by cost alone.
         by: What the cost is traded for.
-        quantiles: By likelihood: the quantiles of the training rows to ask for.
+        quantiles: By likelihood: the quantiles of other rows to ask for.
         answer: Answers a query; the rows beside it may be answers.
         thresholds: The log-likelihood that a query asks of each class.
     """
@@ -141,7 +141,7 @@ def _by_likelihood(
         raise ProblemError(
             "The plausibility of a front by likelihood", "be a Quantile", repr(base), "its q is not used; leave it out"
         )
-    demands: list[Variant] = [Threshold(float("-inf"), of=base.of, given=base.given)]
+    demands: list[Variant] = [Threshold(float("-inf"), of=base.of, given=base.given, rows=base.rows)]
     demands += [replace(base, q=float(q)) for q in sorted(quantiles)]
     points: list[Explanation] = []
     for demand in demands:

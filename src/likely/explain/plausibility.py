@@ -2,16 +2,20 @@
 
 | say                  | an answer                                             | the paper's name |
 | -------------------- | ----------------------------------------------------- | ---------------- |
-| `Quantile(0.5)`      | is as likely as half of the training rows             | median           |
+| `Quantile(0.5)`      | is as likely as half of new rows                      | median           |
 | `Quantile(0.25)`     | is as likely as a quarter of them                     | quartile         |
 | `AtLeastFactual()`   | is as likely as the row it explains, or the median    | sample           |
 | `Threshold(-12.0)`   | has at least this log-likelihood                      |                  |
 | `Weight(0.1)`        | may be any, but 0.1 of its log-likelihood is a rebate | optimize         |
 | `None`               | may be any                                            | MIO              |
 
-The training rows are those `of` the class that the answer has ("class"), or all of them ("all"). Likelihood is that of
-the row together with its class, unless it is `given` something: "class", "immutable" (the features that may not change),
-or both.
+How likely new rows are is measured on `rows` that the circuit has not seen ("unseen": `Explainer.fit` holds rows out in turn,
+or is given some). The paper takes the rows that the circuit was learned from, which are likelier than new ones:
+`rows="training"` does so, and with `of="all"` it is the paper's threshold. An explainer that knows no unseen rows compares with
+the training rows, and says so.
+
+The rows are those `of` the class that the answer has ("class"), or all of them ("all"). Likelihood is that of the row together
+with its class, unless it is `given` something: "class", "immutable" (the features that may not change), or both.
 """
 
 from __future__ import annotations
@@ -24,8 +28,20 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from likely.errors import ProblemError
 
 Of: TypeAlias = Literal["class", "all"]
+Rows: TypeAlias = Literal["unseen", "training"]
 #: What a likelihood may be given, in the order in which it is kept.
 GIVEN = ("class", "immutable")
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The rows that an answer is compared with, and how."""
+
+    rows: Rows
+    #: What likelihoods are given.
+    given: tuple[str, ...]
+    #: The number of their class; None for rows of all classes.
+    number: int | None
 
 
 @dataclass(frozen=True)
@@ -35,8 +51,12 @@ class Variant:
     kind: ClassVar[str]
     of: Of = field(default="class", kw_only=True)
     given: tuple[str, ...] = field(default=(), kw_only=True)
+    rows: Rows = field(default="unseen", kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.rows not in ("unseen", "training"):
+            rule, got = "be rows='unseen' or rows='training'", repr(self.rows)
+            raise ProblemError("The rows to compare with", rule, got, "leave it out for 'unseen'")
         if self.of not in ("class", "all"):
             raise ProblemError("The rows to compare with", "be of='class' or of='all'", repr(self.of), "leave it out for 'class'")
         words: Any = self.given
@@ -56,7 +76,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Quantile(Variant):
-    """As likely as this share of the training rows: 0.5 is the median."""
+    """As likely as this share of new rows: 0.5 is the median; of the training rows, as in the paper, with `rows="training"`."""
 
     kind: ClassVar[str] = "quantile"
     q: float
@@ -70,7 +90,7 @@ class Quantile(Variant):
 class AtLeastFactual(Variant):
     """As likely as the row that is explained, with the class that it has.
 
-    But no more is asked for than this quantile of the training rows: the median, as in the paper. With `most=1` an answer to
+    But no more is asked for than this quantile of new rows: the median, as in the paper. With `most=1` an answer to
     a row that is likelier than all of them must be as likely as the likeliest.
     """
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from likely.explain.engines import engine_of
 from likely.explain.plain import values_of
-from likely.explain.plausibility import Variant
+from likely.explain.plausibility import Peers, Rows, Variant
 from likely.explain.question import Question
 from likely.problem import Limits
 from likely.problem.tolerances import SINGLES_ROUNDING, rounding
 from likely.schema import Constraint, Immutable, Schema
-from likely.schema.values import Name, Numbers, Value
+from likely.schema.values import Name, Numbers, Value, show_value
 
 #: Makes a schema of the plain data of one.
 ReadSchema: TypeAlias = Callable[[Mapping[str, Any]], Schema]
@@ -44,6 +44,8 @@ class Query:
     #: The names of the features that the model does not read, and of those that may not change for this reason.
     unread: tuple[Name, ...] = ()
     kept: tuple[Name, ...] = ()
+    #: The rows that answers are compared with: those that the question names, or the training rows if no others are known.
+    rows: Rows = "training"
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -73,8 +75,24 @@ class Query:
 
     @property
     def of_class(self) -> bool:
-        """Whether answers are compared with the training rows of their class, not with all."""
+        """Whether answers are compared with the rows of their class, not with all."""
         return self.plausibility is None or self.plausibility.of == "class"
+
+    def peers(self, number: int) -> Peers:
+        """What an answer of a class is compared with.
+
+        Args:
+            number: The place of the class among the model's.
+        """
+        return Peers(self.rows, self.density, number if self.of_class else None)
+
+    def peers_named(self, label: Value) -> str:
+        """What an answer of a class is compared with, for people: `the training rows of 'good'`.
+
+        Args:
+            label: The class.
+        """
+        return f"{rows_named(self.rows)} of {show_value(label)}" if self.of_class else rows_named(self.rows)
 
     @property
     def total_weight(self) -> float:
@@ -154,7 +172,8 @@ class Query:
     @property
     def _identity(self) -> tuple[Any, ...]:
         """Everything, with values in the place of doubles: an unknown value equals itself."""
-        return (self.schema, self.values, self.label, self.question, self.given, self.engine, self.solver, self.unread, self.kept)
+        asked = (self.schema, self.values, self.label, self.question, self.given, self.engine, self.solver)
+        return (*asked, self.unread, self.kept, self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `from_dict` reads back without loss."""
@@ -168,6 +187,7 @@ class Query:
             "solver": self.solver,
             "unread": list(self.unread),
             "kept": list(self.kept),
+            "rows": self.rows,
         }
 
     @classmethod
@@ -209,3 +229,12 @@ def unknown_feature(schema: Schema, row: Numbers) -> Name | None:
     """The first feature of which a row has no value; None if it is complete."""
     unknown = np.isnan(row)
     return schema.names[int(unknown.argmax())] if unknown.any() else None
+
+
+def rows_named(rows: Rows) -> str:
+    """The rows that answers are compared with, for people.
+
+    Args:
+        rows: Which.
+    """
+    return {"unseen": "new rows", "training": "the training rows"}[rows]

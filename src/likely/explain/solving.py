@@ -18,7 +18,7 @@ from likely.explain.fitted import Fitted, log_likelihood_of
 from likely.explain.merging import distinct, enough, in_turn, merged, total, unsearched
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.polishing import polished
-from likely.explain.query import Query
+from likely.explain.query import Query, rows_named
 from likely.problem import (
     Goal,
     Limits,
@@ -55,15 +55,15 @@ def _threshold(fitted: Fitted, query: Query, label: Value) -> float:
         return float(variant.log_likelihood)
     if not isinstance(variant, (Quantile, AtLeastFactual)):
         return -math.inf
-    number = fitted.form.classes.index(label) if variant.of == "class" else None
+    peers = query.peers(fitted.form.classes.index(label))
     if isinstance(variant, AtLeastFactual):
         if query.label is None:
             raise ProblemError("A row for AtLeastFactual", "be complete", "an unknown value", "fill it in, or use Quantile(0.5)")
         factual = log_likelihood_of(fitted.circuit, query, query.factual, query.label)
-        return min(factual, fitted.training.quantile(variant.most, variant.given, number))
-    threshold = fitted.training.quantile(variant.q, variant.given, number)
+        return min(factual, fitted.training.quantile(variant.most, peers))
+    threshold = fitted.training.quantile(variant.q, peers)
     if threshold == -math.inf:
-        message = f"{variant.q:.0%} of the training rows are impossible by the circuit: {variant} asks for nothing."
+        message = f"{variant.q:.0%} of {rows_named(query.rows)} are impossible by the circuit: {variant} asks for nothing."
         warnings.warn(message, LikelyWarning, stacklevel=2)
     return threshold
 

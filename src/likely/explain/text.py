@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from likely._display.numbers import cost_text
 from likely._display.tables import aligned, ruled, shortened
 from likely.explain.plausibility import Quantile
+from likely.explain.query import rows_named
 from likely.problem.tolerances import rounding
 from likely.schema import Feature
 from likely.schema.values import Value, show_value
@@ -321,9 +322,12 @@ def measures(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
 
 
 def _percent(answer: Counterfactual) -> str:
-    """Of which training rows an answer is likelier than how many."""
-    of = show_value(answer.label) if answer.query.of_class else "all"
-    return "" if answer.percentile is None else f"{answer.percentile:.0f}% of {of}"
+    """Of which rows an answer is likelier than how many: `54% of new 'good'`. New are rows that were held out."""
+    if answer.percentile is None:
+        return ""
+    of, unseen = show_value(answer.label) if answer.query.of_class else "", answer.query.rows == "unseen"
+    rows = (f"new {of}" if unseen else f"{of} in training") if of else "all new rows" if unseen else "all training rows"
+    return f"{answer.percentile:.0f}% of {rows}"
 
 
 def _share(probability: float | None) -> str:
@@ -397,7 +401,7 @@ def front_ending(front: Front) -> str:
     variant, of = beyond.query.plausibility, " of its class" if beyond.query.of_class else ""
     if not isinstance(variant, Quantile):
         return no_answer(beyond)[0]
-    return f"Proved: no answer is as likely as {variant.q:.0%} of the training rows{of}."
+    return f"Proved: no answer is as likely as {variant.q:.0%} of {rows_named(beyond.query.rows)}{of}."
 
 
 def front_table(front: Front) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from likely.circuit import Circuit, log_likelihood
 from likely.errors import ProblemError
-from likely.explain.plausibility import GIVEN
+from likely.explain.plausibility import GIVEN, Peers, Rows, Variant
 from likely.problem.tolerances import rounding
 from likely.schema import Immutable, Schema
 from likely.schema.values import Name, Numbers
@@ -38,41 +40,89 @@ def given_names(given: Sequence[str], schema: Schema, circuit: Circuit) -> tuple
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
-    """The log-likelihoods of the training rows, per density and class, in order; and rows to start from, per class."""
+class Sample:
+    """Rows with their true classes."""
 
-    #: (what the likelihood is given, number of the class) -> sorted log-likelihoods
-    logs: Mapping[tuple[tuple[str, ...], int], Numbers]
+    #: The rows, as doubles.
+    rows: Numbers
+    #: Their classes, as the circuit's target encodes them; empty if it has none.
+    classes: Numbers
+    #: Their classes, as the form counts them.
+    numbers: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, rows: Numbers, labels: pd.Series[Any], circuit: Circuit, numbers: NDArray[np.intp]) -> Sample:
+        """Encoded rows with their labels.
+
+        Args:
+            rows: The rows, as doubles.
+            labels: Their classes.
+            circuit: How likely rows are; its target knows the labels.
+            numbers: Their classes, as the form counts them.
+        """
+        return cls(rows, np.empty(0) if circuit.target is None else circuit.target.encode(labels), numbers)
+
+    def some(self, places: NDArray[np.intp]) -> Sample:
+        """The rows at some places."""
+        classes = self.classes[places] if len(self.classes) else self.classes
+        return Sample(self.rows[places], classes, self.numbers[places])
+
+    def whole(self, circuit: Circuit) -> Numbers:
+        """The rows as the circuit reads them: with their classes, if it has a target."""
+        return self.rows if circuit.target is None else np.column_stack([self.rows, self.classes])
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The log-likelihoods of rows, those learned from and unseen ones, in order; and rows to start from, per class.
+
+    An unseen row has the log-likelihood that a circuit gives it which was not learned from it (`circuit.learning.cross_fitting`),
+    or which is known to have been learned from others.
+    """
+
+    #: the rows of a class, and what the likelihood is given -> sorted log-likelihoods
+    logs: Mapping[Peers, Numbers]
     #: number of the class -> encoded rows that the model decides for it
     starts: Mapping[int, Numbers]
     #: The share of the complete rows that the model decides as their class says; NaN if there are none.
     accuracy: float = np.nan
-    _all: dict[tuple[str, ...], Numbers] = field(default_factory=dict, repr=False)
+    _all: dict[Peers, Numbers] = field(default_factory=dict, repr=False)
 
-    def logs_of(self, given: tuple[str, ...], number: int | None) -> Numbers:
-        """The sorted log-likelihoods of the rows of a class, or of all rows (None)."""
-        if number is not None:
-            return self.logs.get((given, number), np.empty(0))
-        if given not in self._all:
-            self._all[given] = np.sort(np.concatenate([logs for (density, _), logs in self.logs.items() if density == given]))
-        return self._all[given]
+    def knows(self, rows: Rows) -> bool:
+        """Whether the log-likelihoods of such rows are known."""
+        return any(peers.rows == rows for peers in self.logs)
 
-    def quantile(self, q: float, given: tuple[str, ...], number: int | None) -> float:
+    def rows_for(self, variant: Variant | None) -> Rows:
+        """The rows to compare with: those that were asked for, or the training rows if no others are known."""
+        wanted: Rows = "unseen" if variant is None else variant.rows
+        return wanted if self.knows(wanted) else "training"
+
+    def logs_of(self, peers: Peers) -> Numbers:
+        """The sorted log-likelihoods of some rows."""
+        if peers.number is not None:
+            return self.logs.get(peers, np.empty(0))
+        if peers not in self._all:
+            parts = [logs for one, logs in self.logs.items() if replace(one, number=None) == peers]
+            self._all[peers] = np.sort(np.concatenate([np.empty(0), *parts]))
+        return self._all[peers]
+
+    def quantile(self, q: float, peers: Peers) -> float:
         """The log-likelihood that the share `q` of these rows is at most.
 
         Between two rows it is interpolated, as numpy does it; next to an impossible row, that of the less likely of the two.
         """
-        logs = self.logs_of(given, number)
+        logs = self.logs_of(peers)
         if not len(logs):
+            where = "training" if peers.rows == "training" else "what was held out"
             raise ProblemError(
-                "A quantile of the rows of a class", "have rows of that class in training", "none", "use Quantile(q, of='all')"
+                "A quantile of the rows of a class", f"have rows of that class in {where}", "none", "use Quantile(q, of='all')"
             )
         below = float(np.quantile(logs, q, method="lower"))
         return float(np.quantile(logs, q)) if math.isfinite(below) else below
 
-    def percentile(self, log: float, given: tuple[str, ...], number: int | None) -> float | None:
+    def percentile(self, log: float, peers: Peers) -> float | None:
         """How many percent of these rows are no likelier; None if there are no such rows."""
-        logs = self.logs_of(given, number)
+        logs = self.logs_of(peers)
         if not len(logs):
             return None
         at_most = log + rounding(log)  # equal rows count as equally likely
@@ -80,13 +130,13 @@ class Training:
 
     def to_arrays(self) -> dict[str, Numbers]:
         """Everything as named arrays, for a file."""
-        logs = {f"logs {' '.join(given)}/{number}": array for (given, number), array in self.logs.items()}
+        logs = {f"{' '.join([peers.rows, *peers.given])}/{peers.number}": array for peers, array in self.logs.items()}
         starts = {f"starts/{number}": rows for number, rows in self.starts.items()}
         return {**logs, **starts, "accuracy/0": np.array([self.accuracy])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Numbers]) -> Training:
-        """What `to_arrays` wrote."""
+        """What `to_arrays` wrote, in this version or an earlier one, where all rows were training rows, and called logs."""
         logs, starts, accuracy = {}, {}, np.nan
         for key, array in arrays.items():
             what, number = key.rsplit("/", 1)
@@ -95,35 +145,47 @@ class Training:
             elif what == "accuracy":
                 accuracy = float(array[0])
             else:
-                logs[(tuple(what.split()[1:]), int(number))] = array
+                word, *given = what.split()
+                logs[Peers("unseen" if word == "unseen" else "training", tuple(given), int(number))] = array
         return cls(logs, starts, accuracy)
 
 
 def training_of(
-    circuit: Circuit, schema: Schema, rows: Numbers, classes: Numbers, numbers: NDArray[np.intp], decided: NDArray[np.intp]
+    circuit: Circuit,
+    schema: Schema,
+    sample: Sample,
+    decided: NDArray[np.intp],
+    unseen: Sequence[tuple[Circuit, Sample]] = (),
 ) -> Training:
     """What to keep of encoded rows.
 
     Args:
         circuit: How likely rows are.
         schema: What a row may be.
-        rows: The rows, as doubles.
-        classes: Their true classes, as the circuit's target encodes them.
-        numbers: Their true classes, as the form counts them.
+        sample: The training rows.
         decided: Their classes by the model, as the form counts them.
+        unseen: Circuits, each with rows that it has not seen.
     """
-    whole = rows if circuit.target is None else np.column_stack([rows, classes])
-    words = GIVEN if circuit.target is not None else GIVEN[1:]
-    logs: dict[tuple[tuple[str, ...], int], Numbers] = {}
-    for given in (subset for size in range(len(words) + 1) for subset in combinations(words, size)):
-        of_rows = _logs(circuit, whole, given_names(given, schema, circuit))
-        for number in np.unique(numbers):
-            logs[given, int(number)] = np.sort(of_rows[numbers == number])
-    joint = _logs(circuit, whole, ())
-    complete = ~np.isnan(rows).any(axis=1)
+    logs = _logs_by_class("training", [(circuit, sample)], schema)
+    if unseen:
+        logs |= _logs_by_class("unseen", unseen, schema)
+    joint = _logs(circuit, sample.whole(circuit), ())
+    rows, complete = sample.rows, ~np.isnan(sample.rows).any(axis=1)
     starts = {int(k): _spread(rows, joint, complete & (decided == k)) for k in np.unique(decided)}
-    accuracy = float(np.mean(decided[complete] == numbers[complete])) if complete.any() else np.nan
+    accuracy = float(np.mean(decided[complete] == sample.numbers[complete])) if complete.any() else np.nan
     return Training(logs, starts, accuracy)
+
+
+def _logs_by_class(kind: Rows, parts: Sequence[tuple[Circuit, Sample]], schema: Schema) -> dict[Peers, Numbers]:
+    """The sorted log-likelihoods of the rows of each class, given everything that they may be given."""
+    words = GIVEN if parts[0][0].target is not None else GIVEN[1:]
+    numbers = np.concatenate([sample.numbers for _, sample in parts])
+    logs: dict[Peers, Numbers] = {}
+    for given in (subset for size in range(len(words) + 1) for subset in combinations(words, size)):
+        of_rows = np.concatenate([_logs(c, sample.whole(c), given_names(given, schema, c)) for c, sample in parts])
+        for number in np.unique(numbers):
+            logs[Peers(kind, given, int(number))] = np.sort(of_rows[numbers == number])
+    return logs
 
 
 def _logs(circuit: Circuit, rows: Numbers, names: tuple[Name, ...]) -> Numbers:

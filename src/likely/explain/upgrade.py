@@ -56,5 +56,17 @@ def _from_version_2(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "version": 3, "query": query, "evidence": evidence, "statistics": {"trace": []}}
 
 
+def _from_version_3(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 3 compared answers with the training rows, always."""
+    question = dict(data["query"]["question"])
+    if question["plausibility"] is not None:
+        question["plausibility"] = {**question["plausibility"], "rows": "training"}
+    return {**data, "version": 4, "query": {**data["query"], "question": question, "rows": "training"}}
+
+
 #: version -> how its data become those of the next version
-_STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {1: _from_version_1, 2: _from_version_2}
+_STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    1: _from_version_1,
+    2: _from_version_2,
+    3: _from_version_3,
+}

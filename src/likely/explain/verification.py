@@ -80,9 +80,10 @@ def verify(
         circuit: The circuit that was used; left out, likelihoods are not checked.
         schema: The schema that was used; left out, the one in the explanation is believed.
         data: The table and the classes that the explainer was fitted with, `(X, y)`; needs the circuit. Left out, percentiles and
-            what was asked for as a share of the training rows are not checked.
+            what was asked for as a share of the training rows are not checked. Shares of rows that the circuit had not seen are
+            checked with the explainer alone: it knows which were held out.
         explainer: A fitted explainer, or the folder of a saved one (with its model): has the schema, the circuit and how likely
-            the training rows are.
+            training rows and unseen ones are.
         encoder: The explainer's encoder, if it had one.
         classes: The explainer's names of classes, if it had some.
     """
@@ -133,7 +134,7 @@ def verify_all(
 
 def _material_of(explainer: Explainer) -> Material:
     fitted = explainer._known
-    return Material(fitted.user_model, fitted.circuit, fitted.schema, fitted.training, schema_given=True)
+    return Material(fitted.user_model, fitted.circuit, fitted.schema, fitted.training, schema_given=True, from_explainer=True)
 
 
 class _Materials:
@@ -161,4 +162,4 @@ class _Materials:
             return Material(user_model(self._model, schema, **self._reading), self._circuit, schema, None, given)
         X, y = self._data
         fitted = Explainer(self._model, schema, self._circuit, **self._reading, progress=False).fit(X, y)
-        return replace(_material_of(fitted), schema_given=given)
+        return replace(_material_of(fitted), schema_given=given, from_explainer=False)

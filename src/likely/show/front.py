@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from likely.errors import ExplainerError
 from likely.explain import Front
-from likely.schema.values import show_value
+from likely.explain.query import rows_named
 from likely.show.ticks import number_ticks
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ def front_axis(front: Front) -> tuple[str, str]:
         return "log_likelihood", "log-likelihood (nats)"
     labels = {point.best.label for point in front.points}
     query = front.points[0].query
-    of = f"{show_value(labels.pop())} " if query.of_class and len(labels) == 1 else ""
-    return "percentile", f"likelier than … % of the {of}training rows"
+    rows = query.peers_named(labels.pop()) if query.of_class and len(labels) == 1 else rows_named(query.rows)
+    return "percentile", f"likelier than … % of {rows}"
 
 
 def plot_front(front: Front, *, ax: Axes | None = None) -> Figure:

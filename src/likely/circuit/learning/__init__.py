@@ -21,6 +21,8 @@ To be read in this order:
     rdc              its test of independence
     kmeans           its clusters of rows
     model_selection  which method and size, by held-out rows
+    splits           which rows are held out
+    cross_fitting    circuits of parts of the rows, and the rows that they have not seen
     refine           `refine`: expectation-maximisation of any circuit
 
 Learners know the model and its queries; neither knows a learner.

@@ -28,6 +28,7 @@ from likely.circuit.learning.bins import Indices
 from likely.circuit.learning.blocks import BlockMixture, BlockTable, Settings
 from likely.circuit.learning.blocks_warps import Column, Curve
 from likely.circuit.learning.model_selection import FEWEST_ROWS, Judged, plainest, splits
+from likely.circuit.learning.splits import copies
 from likely.circuit.learning.table import Table
 from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.builder import Builder
@@ -181,7 +182,7 @@ def select(table: Table, binned: Binned, most: int | None, random_state: int, *,
                 else np.sort(rng.choice(learned, MOST_TRAINING, replace=False)),
                 judged,
             )
-            for learned, judged in splits(rows, len(table.variables), np.random.default_rng(random_state))
+            for learned, judged in splits(copies(table.rows), len(table.variables), np.random.default_rng(random_state))
         ]
         trials: list[_Trial] = []
         columns = tuple(candidates)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,8 +18,10 @@ from likely.circuit.learning import blocks_selection, grow, mixture, model_selec
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import FINEST, Bins, bins_of
 from likely.circuit.learning.blocks_selection import BlockChoice
+from likely.circuit.learning.cross_fitting import Fold, cross_fitted
 from likely.circuit.learning.grow import Grown
 from likely.circuit.learning.learnspn import learn_structure, one_blas_thread
+from likely.circuit.learning.splits import copies
 from likely.circuit.learning.table import Table, table_of
 from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.circuit import Circuit
@@ -50,6 +52,8 @@ class Learned:
     settings: dict[str, float] = field(default_factory=dict)
     #: Whether Ctrl-C ended it early.
     interrupted: bool = False
+    #: Circuits that were learned alike from parts of the rows, and the rows that each has not seen; empty if not asked for.
+    folds: tuple[Fold, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         held_out = "" if math.isnan(self.validation) else f", {self.validation:.3f} held out"
@@ -74,6 +78,7 @@ def learn(
     weights: Any = None,
     random_state: int = 0,
     floor: float | None = None,
+    cross_fit: bool = False,
     progress: bool = True,
     n_jobs: int | None = None,
 ) -> Learned:
@@ -99,11 +104,13 @@ def learn(
         weights: How many rows each row counts for; 1 each if left out.
         random_state: The same circuit for the same number.
         floor: The circuit's; left out, it is `FLOOR`, or less if a density that was learned is.
+        cross_fit: Whether to learn from parts of the rows too, with what was chosen, so that it is known how likely rows are
+            that a circuit has not seen (`learning.cross_fitting`).
         progress: Whether to show a bar on a terminal or in a notebook.
         n_jobs: Threads to work on; None or -1 for one per core. The same circuit on any number.
 
     Returns:
-        The circuit, its mean log-likelihood in training and on held-out rows, and what was chosen.
+        The circuit, its mean log-likelihood in training and on held-out rows, what was chosen, and the folds.
 
     Raises:
         CircuitError: If the table has no rows, the classes or weights do not fit it, or a setting makes no sense.
@@ -114,28 +121,51 @@ def learn(
     _check_settings(method, nodes, weights, min_slice, finest)
     table = table_of(X, y, schema, weights)
     with progress_bar(progress, "Learning") as move, one_blas_thread():
+        first = _part(move, 0.0, 0.5 if cross_fit else 1.0)
         if method == "learnspn":
-            outcome = _learnspn(table, min_slice, threshold, finest, random_state, move)
+            outcome = _learnspn(table, min_slice, threshold, finest, random_state, first)
         else:
-            outcome = _chosen(table, method, nodes, finest, random_state, threads, move)
+            outcome = _chosen(table, method, nodes, finest, random_state, threads, first)
+
+        def again(part: Table) -> Circuit | None:
+            alike = outcome.again(part)
+            return None if alike.interrupted else _circuit(part, alike.nodes, floor)
+
+        folds: tuple[Fold, ...] = ()
+        if cross_fit and not outcome.interrupted:
+            folds = cross_fitted(table, again, random_state, _part(move, 0.5, 1.0))
     if outcome.interrupted:
         warnings.warn("Learning was interrupted; the circuit is what was learned until then.", LikelyWarning, stacklevel=2)
-    circuit = Circuit(table.features, outcome.nodes, table.target, _floor(outcome.nodes) if floor is None else floor)
+    circuit = _circuit(table, outcome.nodes, floor)
     train = float(np.average(circuit.log_likelihood(table.rows, n_jobs=threads), weights=table.weights))
-    seconds = time.perf_counter() - started
+    seconds, count = time.perf_counter() - started, len(table.rows)
     return Learned(
-        circuit, train, outcome.validation, len(table.rows), seconds, outcome.method, outcome.settings, outcome.interrupted
+        circuit, train, outcome.validation, count, seconds, outcome.method, outcome.settings, outcome.interrupted, folds
     )
+
+
+def _part(move: Move, low: float, high: float) -> Move:
+    """Moves a bar through a part of it."""
+    return lambda done, what: move(low + (high - low) * done, what)
+
+
+def _nowhere(done: float, what: str) -> None:
+    """Moves no bar."""
+
+
+def _circuit(table: Table, nodes: tuple[Node, ...], floor: float | None) -> Circuit:
+    return Circuit(table.features, nodes, table.target, _floor(nodes) if floor is None else floor)
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a method learned."""
+    """What a method learned, and how it learns another table with the settings that were chosen."""
 
     nodes: tuple[Node, ...]
     method: str
     validation: float
     settings: dict[str, float]
+    again: Callable[[Table], _Outcome]
     interrupted: bool = False
 
 
@@ -149,28 +179,40 @@ def _chosen(table: Table, method: str, nodes: int | None, finest: float, random_
     choice = blocks = None
     if histograms:
         choice = model_selection.select(
-            binned, nodes, random_state, methods=histograms, threads=threads, progress=lambda done, what: move(part * done, what)
+            binned,
+            nodes,
+            random_state,
+            methods=histograms,
+            groups=copies(table.rows),
+            threads=threads,
+            progress=_part(move, 0.0, part),
         )
     if "blocks" in methods and not (choice and choice.kept):
-        blocks = blocks_selection.select(
-            table, binned, nodes, random_state, progress=lambda done, what: move(0.5 - part * (1 - done), what)
-        )
+        blocks = blocks_selection.select(table, binned, nodes, random_state, progress=_part(move, 0.5 - part, 0.5))
     if blocks is not None and (choice is None or _are_better(blocks, choice)):
-        return _with_blocks(table, binned, blocks, random_state, move)
+        return _with_blocks(table, binned, blocks, finest, random_state, _part(move, 0.5, 1.0))
     assert choice is not None, "there is a method"
-    last = f"{choice.nodes} nodes"
+    return _with_histograms(binned, choice, finest, random_state, threads, _part(move, 0.5, 1.0))
+
+
+def _with_histograms(
+    binned: Binned, choice: model_selection.Choice, finest: float, random_state: int, threads: int, move: Move
+) -> _Outcome:
+    """The mixture or tree that was chosen, learned from all rows."""
+
+    def progress(done: float) -> None:
+        move(done, f"{choice.nodes} nodes")
+
+    def again(other: Table) -> _Outcome:
+        cut = Binned.of(other.rows, other.weights, bins_of(other.rows, other.variables, finest))
+        return _with_histograms(cut, replace(choice, kept=None), finest, random_state, threads, _nowhere)
+
+    sizes = [choice.nodes]
     fitted = choice.kept or next(
-        model_selection.fitted(
-            choice.method,
-            binned,
-            [choice.nodes],
-            random_state,
-            threads=threads,
-            progress=lambda done: move(0.5 + 0.5 * done, last),
-        )
+        model_selection.fitted(choice.method, binned, sizes, random_state, threads=threads, progress=progress)
     )
-    made = fitted.circuit_nodes if isinstance(fitted, Grown) else mixture.circuit_nodes(fitted, bins)
-    return _Outcome(made, choice.method, choice.validation, {"nodes at most": float(choice.nodes)}, fitted.interrupted)
+    made = fitted.circuit_nodes if isinstance(fitted, Grown) else mixture.circuit_nodes(fitted, binned.bins)
+    return _Outcome(made, choice.method, choice.validation, {"nodes at most": float(choice.nodes)}, again, fitted.interrupted)
 
 
 def _are_better(blocks: BlockChoice, choice: model_selection.Choice) -> bool:
@@ -180,11 +222,14 @@ def _are_better(blocks: BlockChoice, choice: model_selection.Choice) -> bool:
     return model_selection.plainest([choice.judged, blocks.judged], by="parameters") == 1
 
 
-def _with_blocks(table: Table, binned: Binned, choice: BlockChoice, random_state: int, move: Move) -> _Outcome:
+def _with_blocks(table: Table, binned: Binned, choice: BlockChoice, finest: float, random_state: int, move: Move) -> _Outcome:
     """The mixture of blocks that was chosen, learned from all rows."""
-    fitted, warps = blocks_selection.learned(
-        table, binned, choice, random_state, progress=lambda done, what: move(0.5 + 0.5 * done, what)
-    )
+
+    def again(other: Table) -> _Outcome:
+        cut = Binned.of(other.rows, other.weights, bins_of(other.rows, other.variables, finest))
+        return _with_blocks(other, cut, choice, finest, random_state, _nowhere)
+
+    fitted, warps = blocks_selection.learned(table, binned, choice, random_state, progress=move)
     settings = choice.plan.settings
     return _Outcome(
         blocks_selection.circuit_nodes(fitted, warps, binned),
@@ -196,6 +241,7 @@ def _with_blocks(table: Table, binned: Binned, choice: BlockChoice, random_state
             "pooled": settings.pooled,
             "independent": settings.independent,
         },
+        again,
         fitted.interrupted,
     )
 
@@ -217,6 +263,7 @@ def _methods(method: str, bins: Sequence[Bins], table: Table) -> tuple[Method, .
 
 
 def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, random_state: int, move: Move) -> _Outcome:
+    """The paper's learner: nothing is chosen."""
     least = max(1, round(min_slice * len(table.rows)))
     made = learn_structure(
         table.rows,
@@ -227,7 +274,14 @@ def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, r
         random_state=random_state,
         progress=lambda done: move(done, "dividing rows and columns"),
     )
-    return _Outcome(made, "learnspn", math.nan, {"smallest slice": float(least), "threshold": threshold})
+    settings = {"smallest slice": float(least), "threshold": threshold}
+    return _Outcome(
+        made,
+        "learnspn",
+        math.nan,
+        settings,
+        lambda other: _learnspn(other, min_slice, threshold, finest, random_state, _nowhere),
+    )
 
 
 def _floor(nodes: tuple[Node, ...]) -> float:

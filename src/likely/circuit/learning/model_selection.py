@@ -6,7 +6,7 @@ all of them are held out once, by cross-validation in five folds (some of them, 
 many, a tenth of them is, and the trials learn from a sample of the others. A smaller circuit is preferred if the largest
 mean log-likelihood exceeds its own by no more than one standard error of their difference, row by row (the one-standard-error
 rule of Breiman et al. 1984), or by nothing that matters. The bins are those of all rows; all else is learned without those
-held out.
+held out, and without their copies.
 
 Mixtures take longer than trees, and gain less and less with each component. So the largest is not tried when the one before
 it was worse than a smaller one, or when a tree is ahead of it by more than it has gained on the product of independent
@@ -122,14 +122,19 @@ def select(
     random_state: int,
     *,
     methods: Sequence[Method] = ("mixture",),
+    groups: Indices | None = None,
     threads: int,
     progress: Move,
 ) -> Choice:
-    """The method and size to learn with; `nodes`, if given, and then only which method is better on held-out rows."""
+    """The method and size to learn with; `nodes`, if given, and then only which method is better on held-out rows.
+
+    Rows of a group (`learning.splits.copies`) are held out together; left out, each row is alone.
+    """
     rows, variables = table.places.shape
     if rows < FEWEST_ROWS:
         return Choice(_untried(rows, variables, methods[0]) if nodes is None else nodes, math.nan, None, methods[0])
-    parts = list(splits(rows, variables, np.random.default_rng(random_state)))
+    groups = np.arange(rows) if groups is None else groups
+    parts = list(splits(groups, variables, np.random.default_rng(random_state)))
     folds = [(table.some(learned).alone(), table.some(judged)) for learned, judged in parts]
     weights = table.weights[np.concatenate([judged for _, judged in parts])]
     plan = list(_plan(methods, rows, variables, nodes))
@@ -193,17 +198,22 @@ class _Trial:
         return float(np.average(np.concatenate(self.logs), weights=weights))
 
 
-def splits(rows: int, variables: int, rng: np.random.Generator) -> Iterator[tuple[Indices, Indices]]:
-    """Rows to learn from and rows to judge by."""
+def splits(groups: Indices, variables: int, rng: np.random.Generator) -> Iterator[tuple[Indices, Indices]]:
+    """Rows to learn from and rows to judge by, none of one group on both sides."""
+    rows = int(groups.max()) + 1  # a group counts as a row
     order = rng.permutation(rows)
+
+    def of(chosen: Indices) -> Indices:
+        return np.flatnonzero(np.isin(groups, chosen))
+
     if rows <= FEW_ROWS:
         for fold in range(min(FOLDS, max(1, CELLS_OF_FOLDS // (max(rows, ROWS_OF_A_FOLD) * variables)))):
             judged = order[fold::FOLDS]
-            yield np.setdiff1d(order, judged), np.sort(judged)
+            yield of(np.setdiff1d(order, judged)), of(judged)
         return
     count = min(MOST_JUDGED, round(HELD_OUT * rows))
     training = min(MOST_TRAINING, max(FEW_ROWS, MOST_CELLS // variables))
-    yield np.sort(order[count : count + training]), np.sort(order[:count])
+    yield of(order[count : count + training]), of(order[:count])
 
 
 def _hopeless(trials: Sequence[_Trial], most: int, weights: Numbers) -> bool:

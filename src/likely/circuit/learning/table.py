@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
 
+from likely.circuit.learning.bins import Indices
 from likely.errors import CircuitError
 from likely.schema import Binary, Categorical, Feature, Schema
 from likely.schema.infer import infer_feature
@@ -32,11 +33,18 @@ class Table:
     target: Feature | None
     rows: Numbers
     weights: Numbers
+    #: Which rows of the table that was given these are.
+    places: Indices
 
     @property
     def variables(self) -> tuple[Feature, ...]:
         """The features, then the target."""
         return self.features if self.target is None else (*self.features, self.target)
+
+    def without(self, rows: Indices) -> Table:
+        """The table without the rows at some places of it."""
+        kept = np.delete(np.arange(len(self.rows)), rows)
+        return replace(self, rows=self.rows[kept], weights=self.weights[kept], places=self.places[kept])
 
 
 def table_of(X: pd.DataFrame | Numbers, y: Any, schema: Schema | None, weights: Any) -> Table:
@@ -61,8 +69,8 @@ def table_of(X: pd.DataFrame | Numbers, y: Any, schema: Schema | None, weights: 
         target = _target(column, _free_name(column.name, schema.names))
         columns.append(target.encode(column)[:, None])
     counted = row_weights(weights, len(X))
-    kept = counted > 0  # a row that does not count must not make a bin either
-    return Table(schema.features, target, np.concatenate(columns, axis=1)[kept], counted[kept])
+    kept = np.flatnonzero(counted > 0)  # a row that does not count must not make a bin either
+    return Table(schema.features, target, np.concatenate(columns, axis=1)[kept], counted[kept], kept)
 
 
 def open_schema(X: pd.DataFrame) -> Schema:

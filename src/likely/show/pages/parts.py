@@ -10,6 +10,7 @@ import numpy as np
 from likely._display.markup import Html, Part, el, join
 from likely._display.numbers import cost_text
 from likely.explain import Counterfactual, Explanation
+from likely.explain.query import rows_named
 from likely.explain.text import claim, joined
 from likely.schema.values import Value, show_value
 from likely.show.axis import told
@@ -112,9 +113,13 @@ def _measures(answer: Counterfactual) -> Html:
         )
         rows.append(_pair(f"probability of {spoken_value(answer.label)}", text, share_picture(before, answer.probability_after)))
     if answer.percentile is not None:
-        of = spoken_value(answer.label) if answer.query.of_class else "all"
+        of = f" of {spoken_value(answer.label)}" if answer.query.of_class else ""
         rows.append(
-            _pair(f"likelier than … of {of} rows", f"{answer.percentile:.0f}%", share_picture(None, answer.percentile / 100))
+            _pair(
+                f"likelier than … of {rows_named(answer.query.rows)}{of}",
+                f"{answer.percentile:.0f}%",
+                share_picture(None, answer.percentile / 100),
+            )
         )
     return el("div", *rows, class_="measures")
 
