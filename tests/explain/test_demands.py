@@ -17,6 +17,7 @@ from likely.circuit import Categories, Circuit, Histogram, Product
 from likely.errors import LikelyWarning, ProblemError
 from likely.explain.concluding import explained
 from likely.explain.missing import missing_values
+from likely.explain.plausibility import Peers
 from likely.explain.training import Training
 from likely.explain.unread import unread_features
 from tests.explain.examples import fitted
@@ -24,17 +25,20 @@ from tests.explain.examples import fitted
 # -- quantiles -----------------------------------------------------------------------------------------------------------
 
 
+PEERS = Peers("training", (), 0)
+
+
 def training(logs: list[float]) -> Training:
-    return Training({((), 0): np.sort(np.array(logs))}, {})
+    return Training({PEERS: np.sort(np.array(logs))}, {})
 
 
 def test_a_quantile_next_to_impossible_rows_is_a_number() -> None:
     impossible = -math.inf
     some = training([impossible, impossible, impossible, -2.0, -1.0])
-    assert [some.quantile(q, (), 0) for q in (0, 0.4, 0.6, 0.75, 0.875, 1)] == [impossible, impossible, impossible, -2, -1.5, -1]
+    assert [some.quantile(q, PEERS) for q in (0, 0.4, 0.6, 0.75, 0.875, 1)] == [impossible, impossible, impossible, -2, -1.5, -1]
     for q in np.linspace(0, 1, 21):
-        assert not math.isnan(some.quantile(q, (), 0))
-        assert training([-3.0, -2.0, -1.0]).quantile(q, (), 0) == np.quantile([-3.0, -2.0, -1.0], q)
+        assert not math.isnan(some.quantile(q, PEERS))
+        assert training([-3.0, -2.0, -1.0]).quantile(q, PEERS) == np.quantile([-3.0, -2.0, -1.0], q)
 
 
 def test_a_demand_that_asks_for_nothing_is_told() -> None:

@@ -200,9 +200,9 @@ def test_json_that_is_none() -> None:
     data = json.loads(text)
     with pytest.raises(ExplainerError, match=r"An explanation's text must be JSON"):
         likely.Explanation.from_json("{")
-    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 3 or less; got 4"):
-        likely.Explanation.from_dict({**data, "version": 4})
-    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 3 or less; got list"):
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 4 or less; got 5"):
+        likely.Explanation.from_dict({**data, "version": 5})
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 4 or less; got list"):
         likely.Explanation.from_json("[]")
     with pytest.raises(ExplainerError, match=r"An explanation's data must have all its parts and no others; got .*surprise"):
         likely.Explanation.from_dict({**data, "surprise": 1})
@@ -220,12 +220,13 @@ def test_a_file_of_version_1_is_read() -> None:
     assert answer.bounds == Bounds(data["bounds"]["found"], data["bounds"]["proven"])
     assert answer.nodes == data["boxes"] > 0
     as_then = {"unread": "free", "may_become_missing": True, "rounding": 0.0}
-    assert answer.query.question == likely.Question(target="yes", k=2, plausibility=likely.Quantile(0.5), **as_then)
+    median = likely.Quantile(0.5, rows="training")
+    assert answer.query.question == likely.Question(target="yes", k=2, plausibility=median, **as_then)
     assert likely.Immutable("housing") in answer.query.schema.constraints  # rules of the question were written there only
     assert answer.query.values == tuple(data["query"]["values"])
     assert answer.best.sentence == data["counterfactuals"][0]["sentence"]
     assert [counterfactual.cost for counterfactual in answer.counterfactuals] == [old["cost"] for old in data["counterfactuals"]]
-    assert answer.to_dict()["version"] == 3
+    assert answer.to_dict()["version"] == 4
     assert likely.Explanation.from_json(answer.to_json()) == answer
 
 

@@ -24,6 +24,7 @@ from likely.errors import (
     ProblemError,
     SchemaError,
 )
+from likely.explain.plausibility import Peers
 from likely.problem import SCORE_MARGIN, Limits, Progress
 from tests.explain.examples import (
     circuit_of,
@@ -59,7 +60,7 @@ def test_without_y_the_models_decisions_are_the_classes() -> None:
     X, _ = table_of()
     explainer = likely.Explainer(model_of(), schema_of(), circuit_of()).fit(X)
     count = (model_of().predict(X) == "yes").sum()
-    assert len(explainer._known.training.logs_of((), 1)) == count
+    assert len(explainer._known.training.logs_of(Peers("training", (), 1))) == count
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ def test_a_place_needs_an_order_and_a_number() -> None:
 
 def test_what_a_front_is_drawn_over() -> None:
     explainer, row = examples.explainer_of(), examples.rejected().iloc[0]
-    assert front_axis(explainer.front(row, quantiles=[0.5])) == ("percentile", "likelier than … % of the 'yes' training rows")
+    assert front_axis(explainer.front(row, quantiles=[0.5])) == ("percentile", "likelier than … % of the training rows of 'yes'")
     assert front_axis(explainer.front(row, by="changes")) == ("changes", "features changed")
     every = explainer.front(row, quantiles=[0.5], plausibility=likely.Quantile(0.5, of="all"))
     assert front_axis(every) == ("percentile", "likelier than … % of the training rows")

@@ -42,8 +42,6 @@ class Material:
     schema: Schema
     training: Training | None
     schema_given: bool
-    #: Whether the training rows are an explainer's, with those that were held out, if any were.
-    from_explainer: bool = False
 
     def fitted_for(self, query: Query) -> Fitted | None:
         """All of it as an explainer knows it; None if something was not given that the query needs.
@@ -169,15 +167,12 @@ def _question(explanation: Explanation, material: Material) -> Iterator[Check]:
 
 
 def _peers(query: Query, material: Material) -> Check:
-    """Whether the answers are compared with the rows that the question names; with the training rows only for want of others."""
-    claim, variant = f"they are compared with {rows_named(query.rows)}, as was asked for", query.plausibility
-    if variant is not None and variant.rows == "training":
-        return Check(claim, query.rows == "training")
-    if query.rows == "unseen" or variant is None:
+    """Whether answers are compared with the rows that the question names; with the training rows for want of others."""
+    claim, variant = f"likelihoods are compared with {rows_named(query.rows)}, as was asked for", query.plausibility
+    if variant is None or variant.rows == query.rows:
         return Check(claim, True)
-    if material.training is None or not material.from_explainer:
-        return Check(claim, None, "give the explainer")
-    return Check(claim, not material.training.knows("unseen"), "rows that the circuit has not seen are known")
+    others = material.training is not None and material.training.knows("unseen")
+    return Check(claim, variant.rows == "unseen" and not others, "no others are known")
 
 
 def _shown_class(label: Value) -> str:

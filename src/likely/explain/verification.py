@@ -134,7 +134,7 @@ def verify_all(
 
 def _material_of(explainer: Explainer) -> Material:
     fitted = explainer._known
-    return Material(fitted.user_model, fitted.circuit, fitted.schema, fitted.training, schema_given=True, from_explainer=True)
+    return Material(fitted.user_model, fitted.circuit, fitted.schema, fitted.training, schema_given=True)
 
 
 class _Materials:
@@ -162,4 +162,4 @@ class _Materials:
             return Material(user_model(self._model, schema, **self._reading), self._circuit, schema, None, given)
         X, y = self._data
         fitted = Explainer(self._model, schema, self._circuit, **self._reading, progress=False).fit(X, y)
-        return replace(_material_of(fitted), schema_given=given, from_explainer=False)
+        return replace(_material_of(fitted), schema_given=given)

@@ -106,7 +106,7 @@ def test_many_rows_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.integers(FEWEST_ROWS, 200), st.integers(0, 9))
 def test_few_rows_are_held_out_once_each(rows: int, seed: int) -> None:
-    splits = list(model_selection.splits(rows, 3, np.random.default_rng(seed)))
+    splits = list(model_selection.splits(np.arange(rows), 3, np.random.default_rng(seed)))
     assert len(splits) == FOLDS
     for learned, judged in splits:
         assert sorted([*learned, *judged]) == list(range(rows))
@@ -117,7 +117,7 @@ def test_few_rows_are_held_out_once_each(rows: int, seed: int) -> None:
     ("rows", "variables", "folds"), [(5_000, 20, 5), (1_000, 100, 5), (100, 100, 5), (2_000, 100, 2), (100, 200, 2), (9, 900, 1)]
 )
 def test_of_few_but_wide_rows_some_are_held_out(rows: int, variables: int, folds: int) -> None:
-    splits = list(model_selection.splits(rows, variables, np.random.default_rng(0)))
+    splits = list(model_selection.splits(np.arange(rows), variables, np.random.default_rng(0)))
     assert len(splits) == folds
     assert all(len(judged) == pytest.approx(rows / FOLDS, abs=1) for _, judged in splits)
     every = np.concatenate([judged for _, judged in splits])
@@ -127,7 +127,7 @@ def test_of_few_but_wide_rows_some_are_held_out(rows: int, variables: int, folds
 @pytest.mark.parametrize("variables", [11, 200, 10_000])
 @pytest.mark.parametrize("rows", [FEW_ROWS + 1, 40_000, 300_000])
 def test_of_many_rows_a_part_is_held_out(rows: int, variables: int) -> None:
-    ((learned, judged),) = model_selection.splits(rows, variables, np.random.default_rng(0))
+    ((learned, judged),) = model_selection.splits(np.arange(rows), variables, np.random.default_rng(0))
     assert len(judged) == min(MOST_JUDGED, round(HELD_OUT * rows))
     most = {11: MOST_TRAINING, 200: 10_000, 10_000: FEW_ROWS}[variables]  # two million cells
     assert len(learned) == min(most, rows - len(judged))
@@ -135,12 +135,20 @@ def test_of_many_rows_a_part_is_held_out(rows: int, variables: int) -> None:
     assert max(learned.max(), judged.max()) < rows
 
 
+@pytest.mark.parametrize("rows", [60, 3 * FEW_ROWS + 6])
+def test_rows_of_a_group_are_held_out_together(rows: int) -> None:
+    groups = np.tile(np.arange(rows // 3), 3)
+    for learned, judged in model_selection.splits(groups, 3, np.random.default_rng(0)):
+        assert not set(groups[learned]) & set(groups[judged])
+        assert len(judged) == 3 * len(set(groups[judged]))
+
+
 def test_trials_know_nothing_of_the_rows_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither rows nor marginals: what they say is what the rows learned from say alone."""
     data = table(0, 100)
     seen = spied(monkeypatch)
     chosen(data, 20)
-    splits = list(model_selection.splits(100, 3, np.random.default_rng(0)))
+    splits = list(model_selection.splits(np.arange(100), 3, np.random.default_rng(0)))
     for (training, _, _), (learned, _) in zip(seen, splits, strict=True):
         assert training.places.tolist() == data.places[learned].tolist()
         for shrinkage, bins, places in zip(training.shrinkage, data.bins, training.places.T, strict=True):
@@ -151,7 +159,7 @@ def test_trials_know_nothing_of_the_rows_held_out(monkeypatch: pytest.MonkeyPatc
 def test_the_validation_is_the_mean_over_rows_held_out() -> None:
     data = table(0, 150, weights=np.random.default_rng(0).random(150))
     logs = np.zeros(150)
-    for learned, judged in model_selection.splits(150, 3, np.random.default_rng(0)):
+    for learned, judged in model_selection.splits(np.arange(150), 3, np.random.default_rng(0)):
         logs[judged] = log_densities(fit(data.some(learned).alone(), 25, 0), data.some(judged))
     assert chosen(data, 25).validation == pytest.approx(np.average(logs, weights=data.weights))
 

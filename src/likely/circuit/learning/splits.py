@@ -20,7 +20,7 @@ from likely.schema.values import Numbers
 MOSTLY_OWN = 0.5
 #: How many folds there are, and how many of them are held out in turn, with at most so many rows: with few rows as many as
 #: have a circuit each that is learned from nearly all of them.
-FOLDS = ((250, 10, 10), (5_000, 5, 5), (50_000, 10, 2))
+FOLDS = ((5_000, 8, 8), (50_000, 10, 2))
 #: With more, one of ten is, or less: no more rows than are needed to know a share to half a percent.
 FOLDS_OF_MANY, MOST_HELD_OUT = 10, 20_000
 
