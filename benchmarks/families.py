@@ -130,7 +130,7 @@ class Model:
 
 # -- asking and judging -----------------------------------------------------------------------------------------------
 
-VARIANTS = {"median": likely.Quantile(0.5), "none": None}
+VARIANTS = {"median": likely.Quantile(0.5, rows="training"), "none": None}
 
 
 def asked(fold: Fold, model: Model, variant: str, options: argparse.Namespace) -> list[dict[str, Any]]:
