@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -202,6 +202,8 @@ class Query:
         fields["schema"] = schema = read_schema(fields["schema"])
         fields["factual"] = schema.encode_row(fields.pop("values"))
         fields["question"] = Question.from_dict(fields["question"])
+        if fields["rows"] not in get_args(Rows):
+            raise ValueError(f"rows to compare with are {' or '.join(get_args(Rows))}, not {fields['rows']!r}")
         for names in ("given", "unread", "kept"):
             fields[names] = tuple(fields[names])
         return cls(**fields)
