@@ -148,6 +148,21 @@ def test_long_searches_end_in_time() -> None:
     assert not result.interrupted
 
 
+def test_nothing_is_said_to_be_proved_while_starts_are_tried() -> None:
+    problem = long_problem()
+    starts = np.repeat(problem.factual[None], 300_000, axis=0)
+    told: list[Progress] = []
+
+    def listen(moment: Progress) -> bool:
+        told.append(moment)
+        return len(told) < 2
+
+    result = solve(problem, Limits(seconds=60), starts=starts, callback=listen)
+    assert told[0].nodes == 0
+    assert told[0].lower == -math.inf
+    assert ended_early(result)
+
+
 def test_trace_and_callback_tell_the_same_story() -> None:
     told: list[Progress] = []
 

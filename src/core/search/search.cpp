@@ -33,6 +33,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   polled_ = started_;
   find_first_answers(starts);
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
+  has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
     Node node = queue_.pop();
     if (node.bound >= pool_.cutoff())
@@ -136,8 +137,9 @@ double Search::seconds() const { return now() - started_; }
 
 Progress Search::progress() const {
   // Values are removed if they cannot be better than the cut-off: nothing more is known of rows between it and the incumbent.
+  const double open = has_all_roots_ ? queue_.lower() : -kInf;
   return {seconds(), workspace_.statistics.nodes, pool_.upper(),
-          std::min({queue_.lower(), pool_.undecided(), pool_.upper(), pool_.cutoff()})};
+          std::min({open, pool_.undecided(), pool_.upper(), pool_.cutoff()})};
 }
 
 bool Search::poll() {

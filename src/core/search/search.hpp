@@ -50,6 +50,7 @@ class Search {
   bool constant_on_cells_;  // all but the cost, which is linear there: the cheapest row of a cell stands for all
   double started_ = 0, polled_ = 0;
   bool stopped_ = false;
+  bool has_all_roots_ = false;  // before, nothing is known of rows that no node in the queue has
 };
 
 }  // namespace likely::search
