@@ -22,7 +22,7 @@ def further(problem: Problem, rng: np.random.Generator) -> Constraint:
     """A rule that cuts no cell, or one that may."""
     names = [name for name, known in zip(problem.schema.names, ~np.isnan(problem.factual), strict=True) if known]
     if not names or rng.random() < 0.2:
-        return MaxChanges(int(rng.integers(0, len(problem.schema) + 1)))
+        return MaxChanges(int(rng.integers(1, len(problem.schema) + 2)))
     chosen = rng.choice(len(names), size=int(rng.integers(1, len(names) + 1)), replace=False)
     return Forbid(*(changes(names[int(j)]) for j in chosen))
 
