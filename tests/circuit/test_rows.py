@@ -127,6 +127,11 @@ def test_arrays_in_any_order(order: Any) -> None:
             "An array of rows must have 2 or 3 columns; got (1, 3, 3). Hint: use circuit.encode(X, y).",
         ),
         (
+            lambda: circuit().encode([["yes", "no"]]),
+            "An array of rows must hold numbers; got could not convert string to float: 'yes'. "
+            "Hint: use circuit.encode(X, y) with a table.",
+        ),
+        (
             lambda: circuit().encode(TABLE[["other", "kind"]]),
             "A table must have the column 'loans'; got none. Hint: pass marginal=True to sum over what is not there.",
         ),

@@ -153,7 +153,7 @@ class Circuit:
         if isinstance(X, pd.DataFrame):
             rows = encoded_table(X, self.features, self.target, marginal=marginal)
         else:
-            given = np.atleast_2d(np.asarray(X, dtype=np.float64))
+            given = _array(X)
             widths = {len(self.variables), len(self.features)}
             if given.ndim != 2 or given.shape[1] not in widths:
                 rule = f"have {' or '.join(str(width) for width in sorted(widths))} columns"
@@ -274,6 +274,14 @@ class Circuit:
     def __getstate__(self) -> dict[str, Any]:
         """The value alone: what was compiled is compiled again where it is needed."""
         return {key: value for key, value in self.__dict__.items() if key not in ("cells", "core")}
+
+
+def _array(X: Any) -> Numbers:
+    """Encoded rows; one row may be given as a list of numbers."""
+    try:
+        return np.atleast_2d(np.asarray(X, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise CircuitError("An array of rows", "hold numbers", error, "use circuit.encode(X, y) with a table") from None
 
 
 def _listed(data: Mapping[str, Any], key: str) -> list[Any]:
