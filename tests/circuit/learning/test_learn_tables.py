@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from likely.circuit import Circuit, Sum
 from likely.errors import SchemaError
-from likely.schema import Schema
+from likely.schema import Continuous, Schema
 from tests import strategies
 from tests.circuit.learning.learned import METHODS, SMALL_BY_METHOD, check_sound, drawn, quiet, true_logs
 
@@ -41,6 +41,14 @@ def test_every_table_gives_a_sound_circuit(method: Any, table: tuple[Schema, pd.
     check_sound(learned, X, y)
     assert np.isfinite(learned.circuit.log_likelihood(others)).all()
     assert Circuit.from_json(learned.circuit.to_json()) == learned.circuit
+
+
+def test_samples_keep_bounds_that_are_singles() -> None:
+    """The least value, as a single, is just above the multiple of the step that it stands for."""
+    X = pd.DataFrame({"x": np.array([-1.8, -1.9, -2.0, -2.1] * 5, dtype=np.float32)})
+    feature = Continuous("x", float(X["x"].min()), float(X["x"].max()), step=0.1, dtype="float32")
+    learned = quiet(X, None, Schema((feature,)), method="mixture")
+    check_sound(learned, X)
 
 
 def numbers(values: Any) -> pd.DataFrame:

@@ -110,7 +110,7 @@ def _within(feature: Feature, low: Numbers, high: Numbers, uniform: Numbers) -> 
         position = start + np.floor(uniform * free)
         for place in taken:  # in order: a number that is a code is passed over
             position = position + ((start <= place) & (place <= position))
-        inside = snap(position * grid, grid)
+        inside = np.clip(snap(position * grid, grid), feature.lower, feature.upper)  # a bound of singles is next to its multiple
     return np.where(low < -LARGEST, low, inside)
 
 
