@@ -134,7 +134,7 @@ TEST_CASE("the joint bound is above cost and likelihood together, also with one 
 }
 
 TEST_CASE("circuits that are none are refused") {
-  CHECK_THROWS_AS(Circuit({3}, {0, 0}, {}, {}, 0), std::invalid_argument);
+  CHECK_THROWS_AS(Circuit({4}, {0, 0}, {}, {}, 0), std::invalid_argument);
   CHECK_THROWS_AS(Circuit({0}, {0, 0}, {}, {}, 0), std::invalid_argument);
   CHECK_THROWS_AS(Circuit({2, 0}, {0, 0, 1}, {1}, {1}, 0), std::invalid_argument);
 }
