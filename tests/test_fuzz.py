@@ -332,6 +332,8 @@ class Trial:
         schema, query = self.explainer.schema_, answer.query
         numbers = schema.encode(rows)
         kept = self._kept(question, rows, clearly=True)
+        for name in answer.query.kept:  # claims are about rows that leave what the model does not read as it is
+            kept &= (rows[name] == question.factual[name]).to_numpy()
         costs = query.schema.prices(query.factual, numbers)
         best = math.inf
         for label in self._wanted(question, answer):
