@@ -74,6 +74,11 @@ class Circuit {
   std::size_t nodes() const { return kind_.size(); }
   std::size_t edges() const { return child_.size(); }
   std::size_t blocks() const { return blocks_.size(); }
+  const GaussianBlock& block(std::size_t b) const { return blocks_[b]; }
+  std::int32_t block_node(std::size_t b) const { return block_nodes_[b]; }
+  const Warp& warp(std::size_t w) const { return warps_[w].warp; }
+  std::size_t warps() const { return warps_.size(); }
+  bool in_block(std::size_t j) const { return !in_block_.empty() && in_block_[j]; }
   const Variable& variable(std::size_t j) const { return variables_[j]; }
   NodeKind kind(std::size_t i) const { return kind_[i]; }
   std::span<const std::int32_t> children(std::size_t i) const { return {child_.data() + start_[i], fanin(i)}; }
@@ -128,7 +133,6 @@ class Circuit {
   void read_blocks(const double* rows, std::size_t count, BlockRoom& room) const;
   void place_blocks(const double* rows, std::size_t count, BlockRoom& room, double* value, double* log_scale) const;
   std::size_t known_in_block(std::size_t b, const double* row) const;
-  bool in_block(std::size_t j) const { return !in_block_.empty() && in_block_[j]; }
   bool inner(std::size_t i) const { return kind_[i] == NodeKind::kSum || kind_[i] == NodeKind::kProduct; }
   double weight_sum(std::size_t i) const;
   std::size_t fanin(std::size_t i) const { return start_[i + 1] - start_[i]; }

@@ -35,6 +35,11 @@ Warp::Warp(std::vector<double> knots, std::vector<double> values, double lower, 
     slope_.push_back(slope);
     log_slope_.push_back(std::log(slope));
   }
+  add_tail(false);
+  std::reverse(parts_.begin(), parts_.end());
+  for (std::size_t k = 0; k + 1 < knots_.size(); ++k)
+    parts_.push_back({knots_[k], knots_[k + 1], values_[k], values_[k + 1], slope_[k], log_slope_[k], 0, 0});
+  add_tail(true);
 }
 
 Warp::Point Warp::at(double x) const {
@@ -55,6 +60,52 @@ Warp::Point Warp::at(double x) const {
   return {value - sign * slope * width * log_left, log_slope - log_left};
 }
 
+// Outwards from the outermost knot: what is left of the domain is halved so often, then comes the rest.
+void Warp::add_tail(bool above) {
+  constexpr int kHalvings = 5;
+  constexpr double kMostHalvings = 37;  // beyond, 1 - (x - knot) / width is 0 to doubles, and so is the density
+  const double sign = above ? 1 : -1, knot = above ? knots_.back() : knots_.front();
+  const double value = above ? values_.back() : values_.front(), slope = above ? slope_.back() : slope_.front();
+  const double log_slope = above ? log_slope_.back() : log_slope_.front();
+  const double width = above ? upper_ - knot : knot - lower_;
+  if (width == kInf) {
+    parts_.push_back(above ? Part{knot, kInf, value, kInf, slope, log_slope, 0, 0}
+                           : Part{-kInf, knot, -kInf, value, slope, log_slope, 0, 0});
+    return;
+  }
+  const double rise = sign / (slope * width), end = above ? upper_ : lower_;
+  auto add = [&](double from, double z_from, double to, double z_to) {
+    parts_.push_back(above ? Part{from, to, z_from, z_to, slope, log_slope - rise * value, rise, -1}
+                           : Part{to, from, z_to, z_from, slope, log_slope - rise * value, rise, 1});
+  };
+  double from = knot, z_from = value;
+  for (int halving = 0; halving < kHalvings; ++halving) {
+    const double to = from + (end - from) / 2;
+    if (to == from || to == end) break;
+    add(from, z_from, to, at(to).z);
+    from = to;
+    z_from = at(to).z;
+  }
+  add(from, z_from, end, value + sign * kMostHalvings * slope * width);
+}
+
+std::size_t Warp::part_of(double x) const {
+  const auto after = std::upper_bound(parts_.begin(), parts_.end(), x, [](double v, const Part& part) { return v < part.low; });
+  return after == parts_.begin() ? 0 : static_cast<std::size_t>(after - parts_.begin()) - 1;
+}
+
+double Warp::inverse(double z) const {
+  if (z >= values_.front() && z < values_.back()) {
+    const std::size_t k = std::upper_bound(values_.begin(), values_.end(), z) - values_.begin() - 1;
+    return knots_[k] + (z - values_[k]) / slope_[k];
+  }
+  const bool above = z >= values_.back();
+  const double sign = above ? 1 : -1, knot = above ? knots_.back() : knots_.front();
+  const double beyond = sign * (z - (above ? values_.back() : values_.front())), slope = above ? slope_.back() : slope_.front();
+  const double width = above ? upper_ - knot : knot - lower_;
+  return knot + sign * (width == kInf ? beyond / slope : -width * std::expm1(-beyond / (slope * width)));
+}
+
 GaussianBlock::GaussianBlock(std::vector<std::int32_t> variables, std::vector<std::size_t> warp, std::vector<double> mean,
                              std::vector<double> factor)
     : variables_(std::move(variables)), warp_(std::move(warp)), mean_(std::move(mean)), factor_(std::move(factor)) {
@@ -66,6 +117,34 @@ GaussianBlock::GaussianBlock(std::vector<std::int32_t> variables, std::vector<st
     if (!(diagonal > 0)) throw std::invalid_argument("the factor of a block must have a positive diagonal");
     log_normaliser_ += std::log(diagonal) + log_root_2pi();
   }
+}
+
+std::vector<double> GaussianBlock::covariance() const {
+  const std::size_t count = mean_.size();
+  std::vector<double> product(count * count, 0);
+  for (std::size_t a = 0; a < count; ++a)
+    for (std::size_t b = 0; b < count; ++b)
+      for (std::size_t k = 0; k <= std::min(a, b); ++k)
+        product[a * count + b] += factor_[row_start(a) + k] * factor_[row_start(b) + k];
+  return product;
+}
+
+std::vector<double> GaussianBlock::precision() const {
+  const std::size_t count = mean_.size();
+  std::vector<double> inverse(count * count, 0);  // of the factor, column by column
+  for (std::size_t c = 0; c < count; ++c) {
+    for (std::size_t i = c; i < count; ++i) {
+      double sum = i == c ? 1 : 0;
+      for (std::size_t k = c; k < i; ++k) sum -= factor_[row_start(i) + k] * inverse[c * count + k];
+      inverse[c * count + i] = sum / factor_[row_start(i) + i];
+    }
+  }
+  std::vector<double> product(count * count, 0);
+  for (std::size_t a = 0; a < count; ++a)
+    for (std::size_t b = 0; b < count; ++b)
+      for (std::size_t k = std::max(a, b); k < count; ++k)
+        product[a * count + b] += inverse[a * count + k] * inverse[b * count + k];
+  return product;
 }
 
 void GaussianBlock::log_density(const double* z, const double* log_slope, std::size_t lanes, double* whitened,

@@ -21,10 +21,31 @@ class Warp {
   Warp(std::vector<double> knots, std::vector<double> values, double lower, double upper);
 
   Point at(double x) const;
-  bool operator==(const Warp& other) const = default;
+  bool operator==(const Warp& other) const {
+    return knots_ == other.knots_ && values_ == other.values_ && lower_ == other.lower_ && upper_ == other.upper_;
+  }
+
+  // The parts, in order: the tail below the first knot, one between every two, the tail above the last; a tail that ends is cut
+  // where half of what is left of it is left, a few times, so that every part is nearly straight. On each part the logarithm of
+  // the slope is linear in z: offset + rise z.
+  struct Part {
+    double low, high;      // of x
+    double z_low, z_high;  // of z; where the domain ends, of the last number that has a density
+    double slope;          // of z by x, where the part is straight
+    double offset, rise;
+    int bend;  // x as a function of z is straight (0), convex (1: below) or concave (-1: above)
+  };
+  const std::vector<Part>& parts() const { return parts_; }
+  std::size_t part_of(double x) const;  // where two meet the one above
+  double inverse(double z) const;
+  double lower() const { return lower_; }
+  double upper() const { return upper_; }
 
  private:
+  void add_tail(bool above);
+
   std::vector<double> knots_, values_, slope_, log_slope_;  // slopes: a piece each
+  std::vector<Part> parts_;
   double lower_, upper_;
 };
 
@@ -42,6 +63,11 @@ class GaussianBlock {
                 std::vector<double> factor);
 
   std::span<const std::int32_t> variables() const { return variables_; }
+  std::size_t warp(std::size_t i) const { return warp_[i]; }
+  const std::vector<double>& mean() const { return mean_; }
+  double log_normaliser() const { return log_normaliser_; }
+  std::vector<double> covariance() const;  // row by row
+  std::vector<double> precision() const;   // its inverse
 
   // out[r] = log density of lane r, with z[warp * lanes + r] and log_slope alike. `whitened` is room for a number per
   // variable and lane.

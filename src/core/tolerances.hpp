@@ -42,6 +42,27 @@ inline double grid_rounding(double steps) {
   return std::min(kGridRounding + kGridRoundingPerStep * std::abs(steps), kMostGridRounding);
 }
 
+// -- Gaussian blocks ----------------------------------------------------------------------------------------------------
+
+// Rounds of coordinate ascent towards the point of a tangent; any point gives a valid bound. They end when no coordinate moves by
+// more than this many deviations.
+inline constexpr int kTangentRounds = 12;
+inline constexpr double kTangentStep = 1e-7;
+// Newton steps there: what is added to the curvature, which may have none in some direction.
+inline constexpr double kRidge = 1e-9;
+// Lines of a term that are wider than this, in warped units, have corners of the hull in between, up to so many.
+inline constexpr double kWideLine = 0.125;
+inline constexpr double kMostCorners = 32;
+// The curvature that a tangent keeps: the share of what it could take that each coordinate takes in a round, and rounds. It stays
+// below by a little, so that rounding cannot exceed it; and a pivot below the last one counts as none.
+inline constexpr int kDiagonalRounds = 12;
+inline constexpr double kDiagonalShare = 0.15;
+inline constexpr double kCurvatureCaution = 1e-6;
+inline constexpr double kLeastFactorPivot = 1e-12;
+inline constexpr int kDiagonalHalvings = 40;
+// Bisections towards the number from which on a feature may be likely enough.
+inline constexpr int kEdgeSteps = 8;
+
 // -- meaning: what counts as kept, as equal, as one number --------------------------------------------------------------
 
 // A linear rule over whole numbers is kept or broken, exactly. Another may be exceeded by this many units of roundoff per
@@ -82,8 +103,8 @@ inline constexpr int kPropagationRounds = 6;
 inline constexpr int kRuleRounds = 30;
 // A range that keeps more than this share of its width is no reason for another round.
 inline constexpr double kSameWidth = 0.9;
-// Runs of cells per feature for which the joint bound of cost, score and likelihood is computed.
-inline constexpr std::size_t kJointRuns = 16;
+// Runs of cells per feature for which the bound of cost, score and likelihood together is computed.
+inline constexpr std::size_t kPricedRuns = 16;
 
 // -- duals --------------------------------------------------------------------------------------------------------------
 
@@ -102,6 +123,58 @@ inline constexpr int kGoldenSteps = 50;
 inline constexpr double kGoldenWidth = 1e-9;
 inline constexpr double kGoldenRatio = 0.3819660112501051;  // (3 - sqrt 5) / 2
 
+// -- the linear programme of a network's units --------------------------------------------------------------------------
+
+// Entries of the tableau that are smaller are no pivots; bounds and reduced costs that are missed by less are kept.
+inline constexpr double kLeastPivot = 1e-9;
+inline constexpr double kPrimalFeasible = 1e-9;
+inline constexpr double kDualFeasible = 1e-9;
+// Pivots after which the values of basic variables are computed anew.
+inline constexpr std::size_t kPivotsBetweenValues = 50;
+// Costs are first raised by about this share of the room below the cut-off, each by another part of it: ties stall the method.
+inline constexpr double kPerturbation = 1e-5;
+// Multipliers that show that there is no solution reach so many times the cut-off.
+inline constexpr double kBeyondCutoff = 2;
+// Pivots of one solution, per row and column; and of the look at a unit that may be split.
+inline constexpr std::size_t kPivotsPerRow = 5;
+inline constexpr std::size_t kPivotsOfProbe = 40;
+// A unit is on its ReLU if it is above it by less than this share of what it can be.
+inline constexpr double kLeastUnitGap = 1e-7;
+// Units are split if at least so many features have numbers, more than so many of them: below, boxes of features are few enough.
+inline constexpr std::ptrdiff_t kLeastWideFeatures = 3;
+inline constexpr double kWideSteps = 8;
+// Solutions of one node's programme, each after features were fixed.
+inline constexpr int kUnitRounds = 2;
+// Units that are looked at before one is split; what deciding one raises the bound by counts as at least so much.
+inline constexpr std::size_t kProbedUnits = 3;
+inline constexpr double kLeastGain = 1e-9;
+// A number is on its grid if it is nearer than this share of a step.
+inline constexpr double kLeastFraction = 1e-6;
+// Regions that a walk from a known row visits; how far it steps across, as a share of the way to the cheapest row; walks.
+inline constexpr int kRegionSteps = 30;
+inline constexpr double kRegionStep = 1e-4;
+inline constexpr std::size_t kRegionStarts = 5;
+
+// -- prices of likelihood -----------------------------------------------------------------------------------------------
+
+// Evaluations in search of the prices of one part of a circuit: at a node that has none yet, and at one that has its parent's.
+inline constexpr int kFirstPriceSteps = 40;
+inline constexpr int kPriceSteps = 6;
+// How often they are sought again, at the cost that the last ones prove.
+inline constexpr int kPriceRounds = 2;
+// A step that gains less (in nats) is the last; and a part that is at most this share of what is asked for is let be.
+inline constexpr double kPriceGain = 1e-7;
+inline constexpr double kLeastPartShare = 1e-9;
+// They are sought once more if the last ones closed at least this share of the gap.
+inline constexpr double kPriceProgress = 0.02;
+// Where values are removed: a part of the circuit below this logarithm of what is asked for is not looked at value by value; and
+// from an end of a range, this share of it is looked at first.
+inline constexpr double kSmallPart = -12;
+inline constexpr double kFirstEdge = 0.05;
+// A price is first tried in powers of this.
+inline constexpr double kPriceGrowth = 8;
+inline constexpr int kPriceTrials = 6;
+
 // -- primal heuristics --------------------------------------------------------------------------------------------------
 
 // A multiplier with which only the gain of a value counts, and its cost not at all.
@@ -110,8 +183,14 @@ inline constexpr double kGainOnly = 1e12;
 inline constexpr double kRepairGrowth = 1.2;
 inline constexpr double kRepairStep = 1e-9;
 inline constexpr int kMovesBeyond = 4;
+// Bisections of how far a number is pulled back.
+inline constexpr int kPullBackSteps = 16;
 // Two-variable moves: by how much goal and rule are overfulfilled, relative to their terms; the first that is enough.
 inline constexpr double kOverfulfilment[] = {1e-15, 1e-12, 1e-9};
+// Bisections on the way from a row to an answer.
+inline constexpr int kWalkSteps = 14;
+// A part of a circuit whose row is tried has at least this share in what is asked for.
+inline constexpr double kTriedPartShare = 0.05;
 // Intervals of a narrow box of which every choice of ends is tried (2^6 rows).
 inline constexpr std::size_t kEndPointReals = 6;
 // Cells of a feature that the scan of single changes looks at.
@@ -122,6 +201,8 @@ inline constexpr std::size_t kScannedCells = 64;
 // Room for what is missed, at least: below it, every loss is the whole of it.
 inline constexpr double kLeastScoreRoom = 1e-12;
 inline constexpr double kLeastLikelihoodRoom = 1e-9;
+// A gap between a tangent and a density that is worth a split, in nats.
+inline constexpr double kLeastGap = 1e-3;
 // A feature's share in what one demand misses counts up to this much.
 inline constexpr double kMostShare = 2;
 // A share below this is none: the feature is then ranked after all that have one (by this rank) by how far its score

@@ -141,6 +141,18 @@ inline std::unique_ptr<Network> some_network(const Domain& domain, Rng& rng, con
   return std::make_unique<Network>(domain, first, sizes, inputs, 64, numbers(units), later);
 }
 
+// The relaxation of the first goal over a region.
+inline Relaxation relaxed(const Score& score, const std::vector<Goal>& goals, const Region& region) {
+  Relaxation made;
+  const auto workspace = score.workspace(goals);
+  if (score.enter(region, *workspace)) score.relax(region, goals, 0, *workspace, made);
+  return made;
+}
+
+inline Relaxation relaxed(const Score& score, const std::vector<Goal>& goals, const Box& box) {
+  return relaxed(score, goals, Region{box});
+}
+
 // Trees of a few random tests each.
 inline std::unique_ptr<Forest> some_forest(const Domain& domain, Rng& rng, int trees) {
   std::vector<TreeNode> nodes;

@@ -23,10 +23,8 @@ struct Setting {
     if (with_rule)
       problem.rules.linear.emplace_back(problem.domain, std::vector<std::size_t>{0, 2},
                                         std::vector<double>{uniform(rng, -1, 1), uniform(rng, -1, 1)}, uniform(rng, -2, 3));
-    const Goal& goal = problem.goals(0)[0];
-    const auto workspace = problem.score->workspace(goal);
-    problem.score->relax(box, goal, *workspace, relaxation);
-    lower = goal.lower - relaxation.rounding;
+    relaxation = relaxed(*problem.score, problem.goals(0), box);
+    lower = problem.goals(0)[0].lower - relaxation.rounding;
     cheapest = cheapest_row(problem.domain, box, row);
   }
 
@@ -126,12 +124,10 @@ TEST_CASE("reduced-cost fixing keeps every answer below the cut-off") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Setting setting(seed, seed % 2 == 1);
     Evaluation evaluation(setting.problem, 0);
-    evaluation.relaxations[0] = setting.relaxation;
-    evaluation.duals[0] = setting.dual();
     const double cutoff = setting.optimum() + uniform(setting.rng, 0, 0.5);
     if (cutoff == kInf) continue;
     Box left = setting.box;
-    fixed += reduced_cost_fixing(setting.problem, evaluation, 0, cutoff, left);
+    fixed += reduced_cost_fixing(setting.problem, evaluation, setting.relaxation, setting.dual(), cutoff, left);
     for (const std::vector<double>& row : rows_of(setting.problem.domain, setting.box)) {
       std::vector<double> outputs;
       setting.problem.score->outputs(row.data(), outputs);

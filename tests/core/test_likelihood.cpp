@@ -15,7 +15,7 @@ struct Setting {
       : rng(seed),
         domain(small_domain(rng)),
         circuit(some_circuit(domain, rng, 3)),
-        likelihood(*circuit, domain, {std::nan("")}, {given}, approximate, true),
+        likelihood(*circuit, domain, {std::nan("")}, {given}, approximate),
         sweep(likelihood.sweep()) {}
 
   double exact(const std::vector<double>& row) { return likelihood.exact(row.data(), 0, buffers); }
@@ -32,23 +32,23 @@ struct Setting {
   Likelihood::RowBuffers buffers;
 };
 
-double reward(const Setting& setting, const Likelihood::Joint& joint, std::size_t j, double v) {
-  const Feature& f = setting.domain.features[j];
-  if (const std::int32_t k = f.atom_of(v); k >= 0) return joint.atom[f.first_atom + static_cast<std::size_t>(k)];
-  return -f.cost(v);
+// Rewards that are some multiple of the costs, and some slope besides.
+Rewards some_rewards(Setting& setting) {
+  Rewards made;
+  made.cost = 0.3 * (1 + below(setting.rng, 5));
+  made.atom.resize(setting.domain.atoms);
+  for (const Feature& f : setting.domain.features) {
+    made.slope.push_back(0.5 * (below(setting.rng, 5) - 2));
+    made.at_anchor.push_back(below(setting.rng, 3));
+    for (std::size_t k = 0; k < f.atom.size(); ++k) made.atom[f.first_atom + k] = -made.cost * f.atom_cost[k];
+  }
+  return made;
 }
 
-void fill_rewards(const Setting& setting, const Box& box, Likelihood::Joint& joint) {
-  for (std::size_t j = 0; j < setting.domain.features.size(); ++j) {
-    const Feature& f = setting.domain.features[j];
-    for (std::size_t k = 0; k < f.atom.size(); ++k) joint.atom[f.first_atom + k] = -f.atom_cost[k];
-    for (std::size_t r = 0; r < tolerance::kJointRuns; ++r) {
-      const Range run = setting.likelihood.run(box, j, r);
-      double best = -kInf;
-      for (double v = run.low; !run.empty() && v <= run.high; ++v) best = std::max(best, -f.cost(v));
-      joint.run[j * tolerance::kJointRuns + r] = best;
-    }
-  }
+double reward(const Setting& setting, const Rewards& rewards, std::size_t j, double v) {
+  const Feature& f = setting.domain.features[j];
+  if (const std::int32_t k = f.atom_of(v); k >= 0) return rewards.atom[f.first_atom + static_cast<std::size_t>(k)];
+  return rewards.slope[j] * (v - f.anchor) + rewards.at_anchor[j] - rewards.cost * f.cost(v);
 }
 
 }  // namespace
@@ -113,22 +113,29 @@ TEST_CASE("what is given is taken from every log-likelihood") {
   CHECK(conditional.exact(row) == doctest::Approx(plain.exact(row) + 2.5));
 }
 
-TEST_CASE("the joint bound is above cost and likelihood together, also with one value fixed") {
-  const double weight = 0.7;
+TEST_CASE("the priced bound is above likelihood and rewards together, also with one value fixed") {
   for (unsigned seed = 0; seed < 60; ++seed) {
-    Setting setting(seed);
+    Setting setting(seed, seed % 2 == 1);
     const Box box = some_box(setting.domain, setting.rng);
-    setting.evaluate(box);
-    Likelihood::Joint joint = setting.likelihood.joint();
-    fill_rewards(setting, box, joint);
-    const double upper = setting.likelihood.excess(box, setting.sweep, weight, joint) + weight * setting.sweep.log_upper;
-    setting.likelihood.descend(joint);
+    Likelihood::Priced priced = setting.likelihood.priced();
+    priced.rewards = some_rewards(setting);
+    REQUIRE(setting.likelihood.parts() == 1);
+    const double upper = setting.likelihood.price(box, 0, 0, priced);
+    setting.likelihood.descend(0, priced);
     for (const std::vector<double>& row : rows_of(setting.domain, box)) {
-      double worth = weight * setting.exact(row);
-      for (std::size_t j = 0; j < row.size(); ++j) worth += reward(setting, joint, j, row[j]);
-      CHECK(worth <= upper + 1e-8);
-      const double atom = setting.likelihood.excess_atom(setting.sweep, joint, weight, 1, static_cast<std::size_t>(row[1]));
-      CHECK(worth <= atom + weight * setting.sweep.log_upper + 1e-8);
+      double worth = setting.exact(row);
+      for (std::size_t j = 0; j < row.size(); ++j) worth += reward(setting, priced.rewards, j, row[j]);
+      CHECK(worth <= upper);
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        const Feature& f = setting.domain.features[j];
+        if (const std::int32_t k = f.atom_of(row[j]); k >= 0)
+          CHECK(worth <= setting.likelihood.log_upper_atom(0, priced, j, static_cast<std::size_t>(k)));
+        for (std::size_t r = 0; r < tolerance::kPricedRuns; ++r) {
+          const Range run = setting.likelihood.run(box, j, r);
+          if (!run.empty() && f.atom_of(row[j]) < 0 && run.low <= row[j] && row[j] <= run.high)
+            CHECK(worth <= setting.likelihood.log_upper_numbers(0, priced, box, j, run));
+        }
+      }
     }
   }
 }

@@ -15,7 +15,7 @@ namespace likely::search::test {
 
 namespace {
 
-Node node_of(double bound, std::uint32_t alternative = 0) { return {Box{}, bound, alternative, 0, {}}; }
+Node node_of(double bound, std::uint32_t alternative = 0) { return {Box{}, bound, alternative, 0, {}, {}, {}, {}}; }
 
 Solution solution_of(std::vector<double> row, double objective) { return {std::move(row), objective, objective, 0, 0}; }
 
@@ -32,9 +32,14 @@ struct Setting {
     problem.rules.at_most.push_back({{changed(0), changed(1), changed(2)}, 2});
     circuit = some_circuit(problem.domain, rng, 3);
     problem.likelihood_weight = seed % 2 == 0 ? 0 : 0.3;
-    problem.likelihood = std::make_unique<Likelihood>(*circuit, problem.domain, std::vector<double>{std::nan("")},
-                                                      std::vector<double>{0}, false, problem.likelihood_weight > 0);
+    problem.likelihood =
+        std::make_unique<Likelihood>(*circuit, problem.domain, std::vector<double>{std::nan("")}, std::vector<double>{0}, false);
     problem.likelihood_threshold = quantile([&](const auto& row) { return log_likelihood(row); }, 0.3);
+    if (seed % 5 == 0) return;
+    ratios = some_circuit(problem.domain, rng, 2);
+    problem.coherence =
+        std::make_unique<Likelihood>(*ratios, problem.domain, std::vector<double>{std::nan("")}, std::vector<double>{0}, false);
+    problem.coherence_threshold = quantile([&](const auto& row) { return coherence(row); }, 0.3);
   }
 
   template <class Value>
@@ -57,9 +62,13 @@ struct Setting {
     Likelihood::RowBuffers buffers;
     return problem.likelihood->exact(row.data(), 0, buffers);
   }
+  double coherence(const std::vector<double>& row) const {
+    Likelihood::RowBuffers buffers;
+    return problem.coherence ? problem.coherence->exact(row.data(), 0, buffers) : kInf;
+  }
   bool answers(const std::vector<double>& row) const {
     return score(row) >= problem.goals(0)[0].lower && problem.rules.hold(row.data()) &&
-           log_likelihood(row) >= problem.likelihood_threshold;
+           log_likelihood(row) >= problem.likelihood_threshold && coherence(row) >= problem.coherence_threshold;
   }
   double objective(const std::vector<double>& row) const {
     return problem.domain.cost(row.data()) - problem.likelihood_weight * log_likelihood(row);
@@ -79,7 +88,7 @@ struct Setting {
 
   Rng rng;
   Problem problem;
-  std::unique_ptr<Circuit> circuit;
+  std::unique_ptr<Circuit> circuit, ratios;
   Rows rows;
 };
 
@@ -236,28 +245,31 @@ TEST_CASE("all answers, each followed") {
 }
 
 TEST_CASE("a row that is no answer is lost in the step that sees it") {
-  int by_rules = 0, by_score = 0, by_likelihood = 0;
+  int by_rules = 0, by_score = 0, by_likelihood = 0, by_coherence = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Setting setting(seed);
     Limits limits;
     limits.solutions = 1000;  // so that no cut-off comes first
     for (const std::vector<double>& row : setting.rows) {
       const bool keeps = setting.problem.rules.hold(row.data()),
-                 likely = setting.log_likelihood(row) >= setting.problem.likelihood_threshold;
+                 likely = setting.log_likelihood(row) >= setting.problem.likelihood_threshold,
+                 coherent = setting.coherence(row) >= setting.problem.coherence_threshold;
       const bool reached = setting.score(row) >= setting.problem.goals(0)[0].lower;
-      if (keeps + likely + reached != 2) continue;  // one demand is missed
+      if (keeps + likely + coherent + reached != 3) continue;  // one demand is missed
       const Result result = setting.run(limits, &row);
       REQUIRE(result.loss);
       // The goal is in the duals too: a row that misses it may cost less than they say.
       const Step step = result.loss->step;
       const bool by_dual = step == Step::kCostBound || step == Step::kReducedCostFixing || step == Step::kJointBound;
-      CHECK(((!reached && by_dual) || step == (!keeps ? Step::kRules : !reached ? Step::kScore : Step::kLikelihood)));
-      ++(!keeps ? by_rules : !reached ? by_score : by_likelihood);
+      const Step misses = !likely ? Step::kLikelihood : Step::kCoherence;
+      CHECK(((!reached && by_dual) || step == (!keeps ? Step::kRules : !reached ? Step::kScore : misses)));
+      ++(!keeps ? by_rules : !reached ? by_score : !likely ? by_likelihood : by_coherence);
     }
   }
   CHECK(by_rules > 0);
   CHECK(by_score > 0);
   CHECK(by_likelihood > 0);
+  CHECK(by_coherence > 0);
 }
 
 TEST_CASE("a bound that is too high is named") {
@@ -267,7 +279,7 @@ TEST_CASE("a bound that is too high is named") {
   Workspace workspace(setting.problem);
   SolutionPool pool(setting.problem.domain, {});
   Follower follower(setting.problem, answers.front(), workspace);
-  Node node{whole(setting.problem.domain), setting.objective(answers.front()) + 1, 0, 0, {}};
+  Node node{whole(setting.problem.domain), setting.objective(answers.front()) + 1, 0, 0, {}, {}, {}, {}};
   follower.watch(node, pool);
   follower.after(Step::kJointBound, node, true);
   REQUIRE(follower.loss());
@@ -285,7 +297,7 @@ TEST_CASE("a row outside the domain cannot be followed") {
 TEST_CASE("a node remembers its multipliers, and its children begin with them") {
   const Setting setting(1);
   Workspace workspace(setting.problem);
-  Node node{whole(setting.problem.domain), -kInf, 0, 0, {}};
+  Node node{whole(setting.problem.domain), -kInf, 0, 0, {}, {}, {}, {}};
   REQUIRE(propagate(setting.problem, node, kInf, workspace.evaluations[0], workspace) == Outcome::kOpen);
   REQUIRE(node.multipliers.size() == 1);
   CHECK(node.multipliers[0].goal == workspace.evaluations[0].duals[0].multipliers.goal);

@@ -43,6 +43,14 @@ void rank_by_score(const Problem& problem, const Node& node, const Evaluation& e
   }
 }
 
+// How far the bound of a likelihood falls if feature j has its cheapest value.
+double likelihood_loss(const Feature& f, std::size_t j, const Likelihood& likelihood, const Likelihood::Sweep& sweep,
+                       double cheapest) {
+  const std::int32_t k = f.atom_of(cheapest);
+  return sweep.log_upper - (k >= 0 ? likelihood.log_upper_atom(sweep, j, static_cast<std::size_t>(k))
+                                   : likelihood.log_upper_cell(sweep, j, static_cast<std::size_t>(f.cell_of(cheapest))));
+}
+
 // Against the threshold, a loss counts as a share of what may be lost; in the objective, of the gap that is to close.
 void rank_by_likelihood(const Problem& problem, const Node& node, const Evaluation& evaluation, const RowValues& values,
                         double cutoff, Ranking& ranking) {
@@ -54,15 +62,18 @@ void rank_by_likelihood(const Problem& problem, const Node& node, const Evaluati
   const double room = std::max(sweep.log_upper - problem.likelihood_threshold, tolerance::kLeastLikelihoodRoom);
   const double gap = std::max(std::min(cutoff, tolerance::kNoCutoff) - node.bound, tolerance::kLeastLikelihoodRoom);
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
-    const Feature& f = problem.domain.features[j];
-    const double cheapest = evaluation.cheapest[j];
-    const std::int32_t k = f.atom_of(cheapest);
-    const double log_upper = k >= 0 ? problem.likelihood->log_upper_atom(sweep, j, static_cast<std::size_t>(k))
-                                    : problem.likelihood->log_upper_cell(sweep, j, static_cast<std::size_t>(f.cell_of(cheapest)));
-    const double loss = sweep.log_upper - log_upper;
+    const double loss = likelihood_loss(problem.domain.features[j], j, *problem.likelihood, sweep, evaluation.cheapest[j]);
     if (weight > 0) ranking.add_share(j, weight * loss, gap);
     if (missed) ranking.add_share(j, loss, room);
   }
+}
+
+void rank_by_coherence(const Problem& problem, const Evaluation& evaluation, const RowValues& values, Ranking& ranking) {
+  if (!problem.coherence || values.coherence >= problem.coherence_threshold) return;
+  const Likelihood::Sweep& sweep = evaluation.coherence_sweep;
+  const double room = std::max(sweep.log_upper - problem.coherence_threshold, tolerance::kLeastLikelihoodRoom);
+  for (std::size_t j = 0; j < problem.domain.features.size(); ++j)
+    ranking.add_share(j, likelihood_loss(problem.domain.features[j], j, *problem.coherence, sweep, evaluation.cheapest[j]), room);
 }
 
 void rank_by_linear_rules(const Problem& problem, const Node& node, const Evaluation& evaluation, Ranking& ranking) {
@@ -114,6 +125,16 @@ std::vector<Box> split_at_factual(const Domain& domain, const Box& box, std::siz
   return parts;
 }
 
+// Cuts the numbers of a feature in two, between two neighbours: numbers of the grid, or doubles.
+void keep_below_and_above(const Domain& domain, std::size_t j, double at, Box& below, Box& above) {
+  const Feature& f = domain.features[j];
+  const Range range = below.range[j];
+  const double last = std::max(range.low, std::min(f.down_to_grid(at), std::nextafter(range.high, -kInf)));
+  const double next = std::min(range.high, std::max(f.after(last), std::nextafter(last, kInf)));
+  below.keep_numbers(domain, j, range.low, last);
+  above.keep_numbers(domain, j, next, range.high);
+}
+
 std::vector<Box> split_in_the_middle(const Domain& domain, const Box& box, std::size_t j, double cheapest) {
   const Feature& f = domain.features[j];
   const Range& range = box.range[j];
@@ -125,11 +146,7 @@ std::vector<Box> split_in_the_middle(const Domain& domain, const Box& box, std::
     left.keep_cells(domain, j, range.first, cut);
     right.keep_cells(domain, j, cut + 1, range.last);
   } else {
-    // Between two neighbours: numbers of the grid, or doubles.
-    const double last = std::max(range.low, std::min(f.down_to_grid(middle), std::nextafter(range.high, -kInf)));
-    const double next = std::min(range.high, std::max(f.after(last), std::nextafter(last, kInf)));
-    left.keep_numbers(domain, j, range.low, last);
-    right.keep_numbers(domain, j, next, range.high);
+    keep_below_and_above(domain, j, middle, left, right);
   }
   const bool cheap_left = cheapest <= middle;
   std::vector<Box> parts;
@@ -140,12 +157,44 @@ std::vector<Box> split_in_the_middle(const Domain& domain, const Box& box, std::
 
 }  // namespace
 
+std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
+  if (!problem.likelihood || !problem.likelihood->has_blocks() || node.prices.empty()) return std::nullopt;
+  const std::size_t count = problem.domain.features.size();
+  std::vector<double> gaps(count, 0.0);
+  std::size_t largest_part = 0;
+  for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
+    problem.likelihood->add_gaps(p, evaluation.priced[p], evaluation.shares[p], gaps);
+    if (evaluation.shares[p] > evaluation.shares[largest_part]) largest_part = p;
+  }
+  Cut cut{count, 0};
+  double most = tolerance::kLeastGap;
+  for (std::size_t j = 0; j < count; ++j) {
+    if (!(gaps[j] > most) || node.box.atom_count(problem.domain.features[j]) > 0 || node.box.narrow(problem.domain, j)) continue;
+    const double at = problem.likelihood->between(largest_part, evaluation.priced[largest_part], j);
+    const Range& range = node.box.range[j];
+    if (!(at > range.low && at < range.high)) continue;
+    most = gaps[j];
+    cut = {j, at};
+  }
+  return cut.feature < count ? std::optional(cut) : std::nullopt;
+}
+
+std::vector<Box> split_at(const Domain& domain, const Box& box, const Cut& cut) {
+  Box left = box, right = box;
+  keep_below_and_above(domain, cut.feature, cut.at, left, right);
+  std::vector<Box> parts;
+  for (Box* part : {&left, &right})
+    if (!part->range[cut.feature].empty()) parts.push_back(std::move(*part));
+  return parts;
+}
+
 std::size_t choose_feature(const Problem& problem, const Node& node, const Evaluation& evaluation, const RowValues& values,
                            double cutoff) {
   const std::size_t count = problem.domain.features.size();
   Ranking ranking{std::vector<double>(count, 0.0), std::vector<double>(count, 0.0)};
   rank_by_score(problem, node, evaluation, values, ranking);
   rank_by_likelihood(problem, node, evaluation, values, cutoff, ranking);
+  rank_by_coherence(problem, evaluation, values, ranking);
   rank_by_linear_rules(problem, node, evaluation, ranking);
   const bool narrow = node.box.narrow(problem.domain);  // then narrow intervals are split, too
   std::size_t best = count;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "node.hpp"
@@ -18,5 +19,14 @@ std::size_t choose_feature(const Problem& problem, const Node& node, const Evalu
 // The parts of a box, split on feature j, the one with its cheapest value last: numbers into below the factual, above it
 // and the cell of the factual, or in the middle; atoms into the cheapest and the rest, or all atoms against the numbers.
 std::vector<Box> split(const Domain& domain, const Box& box, std::size_t j, double cheapest);
+
+// A number of a feature at which to cut.
+struct Cut {
+  std::size_t feature;
+  double at;
+};
+// Where the tangent of a Gaussian block is farthest above it, if that is far enough to matter.
+std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation);
+std::vector<Box> split_at(const Domain& domain, const Box& box, const Cut& cut);
 
 }  // namespace likely::search

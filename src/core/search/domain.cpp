@@ -46,6 +46,20 @@ double Feature::multiple(double k) const {
 }
 double Feature::slack(double v) const { return tolerance::grid_rounding(v / grid); }
 double Feature::down_to_grid(double v) const { return grid > 0 ? multiple(std::floor(v / grid + slack(v))) : v; }
+double Feature::nearest(double v) const {
+  const double within = std::clamp(v, low.front(), high.back());
+  double best = low.front();
+  auto consider = [&](double value) {
+    if (cell_of(value) >= 0 && std::abs(value - v) < std::abs(best - v)) best = value;
+  };
+  consider(down_to_grid(within));
+  consider(up_to_grid(within));
+  const auto above = static_cast<std::size_t>(std::lower_bound(high.begin(), high.end(), within) - high.begin());
+  if (above < low.size()) consider(low[above]);
+  if (above > 0) consider(high[above - 1]);
+  return best;
+}
+
 double Feature::after(double v) const { return grid > 0 ? multiple(std::nearbyint(v / grid) + 1) : v; }
 double Feature::up_to_grid(double v) const { return grid > 0 ? multiple(std::ceil(v / grid - slack(v))) : v; }
 

@@ -43,6 +43,7 @@ struct Feature {
   double cost(double v) const;
   double down_to_grid(double v) const;  // the greatest number of the feature's grid that is not above v
   double up_to_grid(double v) const;
+  double nearest(double v) const;   // the number of the feature that is next to v; there must be one
   double after(double v) const;     // the number of the grid that follows one of it; v itself if every real is a value
   double multiple(double k) const;  // k steps, as the nearest double
   double slack(double v) const;     // how far from a whole number of steps a multiple may be computed to lie

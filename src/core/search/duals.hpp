@@ -14,6 +14,7 @@
 
 #include "node.hpp"
 #include "problem.hpp"
+#include "rewards.hpp"
 
 namespace likely::search {
 
@@ -22,18 +23,6 @@ struct Choice {
   double value, cost, gain, reduced_cost;
   double size = 0;  // of the terms of any reduced cost that was looked at
 };
-
-// Calls work(segment, low, high) with the part of every segment of the costs that lies in a range.
-template <class Work>
-void each_segment(const Feature& f, const Range& range, const Work& work) {
-  if (range.empty()) return;
-  const auto first = static_cast<std::size_t>(f.segment[static_cast<std::size_t>(range.first)]);
-  const auto last = static_cast<std::size_t>(f.segment[static_cast<std::size_t>(range.last)]);
-  for (std::size_t s = first; s <= last; ++s) {
-    const double low = std::max(f.segments[s].low, range.low), high = std::min(f.segments[s].high, range.high);
-    if (low <= high) work(f.segments[s], low, high);
-  }
-}
 
 // The value of feature j with the least reduced cost; of equals, the one that gains most. Without a relaxation nothing
 // gains.

@@ -30,9 +30,11 @@ class Follower {
 
  private:
   void lose(Step step);
+  bool has_sides(const std::vector<UnitSplit>& splits) const;
 
   const Domain& domain_;
   std::vector<double> row_;
+  std::vector<UnitSplit> sides_;   // on which its hidden units are, if they are for sure
   std::uint32_t alternative_ = 0;  // of which it is the best answer
   double objective_ = kInf;
   double cutoff_ = kInf;

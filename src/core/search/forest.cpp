@@ -30,7 +30,7 @@ struct Forest::Uncovered {
   }
 };
 
-struct Forest::Workspace final : ScoreWorkspace {
+struct Forest::Workspace {
   std::vector<double> gain;                 // what each leaf scores towards the goal,
   std::vector<std::uint32_t> ranked, rank;  // the leaves of each tree from the best to the worst, and each leaf's place there
   std::vector<std::int32_t> waiting;        // tests and leaves
@@ -42,22 +42,32 @@ struct Forest::Workspace final : ScoreWorkspace {
   std::vector<std::pair<std::int32_t, std::int32_t>> runs;
 };
 
-std::unique_ptr<ScoreWorkspace> Forest::workspace(const Goal& goal) const {
-  auto made = std::make_unique<Workspace>();
-  std::vector<double>& gain = made->gain;
+struct Forest::Workspaces final : ScoreWorkspace {
+  std::vector<Workspace> goals;
+};
+
+std::unique_ptr<ScoreWorkspace> Forest::workspace(const std::vector<Goal>& goals) const {
+  auto made = std::make_unique<Workspaces>();
+  for (const Goal& goal : goals) made->goals.push_back(workspace_of(goal));
+  return made;
+}
+
+Forest::Workspace Forest::workspace_of(const Goal& goal) const {
+  Workspace made;
+  std::vector<double>& gain = made.gain;
   gain.resize(leaves_.size());
-  made->rank.resize(leaves_.size());
-  made->ranked.resize(leaves_.size());
-  std::iota(made->ranked.begin(), made->ranked.end(), 0);
+  made.rank.resize(leaves_.size());
+  made.ranked.resize(leaves_.size());
+  std::iota(made.ranked.begin(), made.ranked.end(), 0);
   for (const Tree& tree : trees_) {
     for (std::uint32_t l = tree.first; l < tree.last; ++l) gain[l] = value(tree.output, leaves_[l].value, goal);
-    std::sort(made->ranked.begin() + tree.first, made->ranked.begin() + tree.last,
+    std::sort(made.ranked.begin() + tree.first, made.ranked.begin() + tree.last,
               [&](std::uint32_t a, std::uint32_t b) { return gain[a] != gain[b] ? gain[a] > gain[b] : a < b; });
-    for (std::uint32_t r = tree.first; r < tree.last; ++r) made->rank[made->ranked[r]] = r - tree.first;
-    const double best = gain[made->ranked[tree.first]], worst = gain[made->ranked[tree.last - 1]];
-    made->spread.push_back(std::max({best - worst, std::abs(best), std::abs(worst)}));
+    for (std::uint32_t r = tree.first; r < tree.last; ++r) made.rank[made.ranked[r]] = r - tree.first;
+    const double best = gain[made.ranked[tree.first]], worst = gain[made.ranked[tree.last - 1]];
+    made.spread.push_back(std::max({best - worst, std::abs(best), std::abs(worst)}));
   }
-  made->uncovered.resize(domain_.features.size());
+  made.uncovered.resize(domain_.features.size());
   return made;
 }
 
@@ -192,8 +202,11 @@ double Forest::best_leaves(const Box& box, const Tree& tree, Workspace& work, Re
   return most;
 }
 
-void Forest::relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const {
-  auto& work = static_cast<Workspace&>(workspace);
+void Forest::relax(const Region& region, const std::vector<Goal>& goals, std::size_t g, ScoreWorkspace& workspace,
+                   Relaxation& out) const {
+  const Box& box = region.box;
+  const Goal& goal = goals[g];
+  Workspace& work = static_cast<Workspaces&>(workspace).goals[g];
   out.additive = false;
   if (box.single_cells(domain_)) {
     constant_bound(box, goal, out);

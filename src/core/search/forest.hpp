@@ -21,8 +21,10 @@ class Forest final : public Score {
   Forest(const Domain& domain, std::vector<TreeNode> nodes, const std::vector<std::int32_t>& roots,
          const std::vector<std::int32_t>& output_of, std::vector<double> values, std::vector<double> base, double divisor);
 
-  std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const override;
-  void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const override;
+  std::unique_ptr<ScoreWorkspace> workspace(const std::vector<Goal>& goals) const override;
+  bool enter(const Region& /*region*/, ScoreWorkspace& /*workspace*/) const override { return true; }
+  void relax(const Region& region, const std::vector<Goal>& goals, std::size_t g, ScoreWorkspace& workspace,
+             Relaxation& out) const override;
   void outputs(const double* row, std::vector<double>& scores) const override;
   void rounding(const double* row, std::vector<double>& out) const override;
   const std::vector<double>& greatest_rounding() const override { return greatest_rounding_; }
@@ -53,13 +55,15 @@ class Forest final : public Score {
     std::int32_t top;           // and among the tests, or ~leaf
     bool shared;                // whether several tests lead to one
   };
-  struct Part;       // what of a feature leads to a node, while a tree is being read
-  struct Builder;    // reads one tree
-  struct Uncovered;  // what of a feature no leaf looked at so far reaches
-  struct Workspace;
+  struct Part;        // what of a feature leads to a node, while a tree is being read
+  struct Builder;     // reads one tree
+  struct Uncovered;   // what of a feature no leaf looked at so far reaches
+  struct Workspace;   // of one goal
+  struct Workspaces;  // of all goals
 
   void measure_leaves();
   const double* leaf_values(std::int32_t root, const double* row) const;
+  Workspace workspace_of(const Goal& goal) const;
   void constant_bound(const Box& box, const Goal& goal, Relaxation& out) const;
   double value(std::int32_t output, std::size_t at, const Goal& goal) const;
   bool meets(const Box& box, std::int32_t feature, std::int32_t first, std::int32_t last, std::size_t word) const;

@@ -44,14 +44,23 @@ void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& w
   }
 }
 
-void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
-                    Workspace& workspace) {
-  const std::vector<Feature>& features = problem.domain.features;
+namespace {
+
+// The features of a row, the costliest first.
+std::vector<std::size_t> by_cost(const std::vector<Feature>& features, const std::vector<double>& row) {
   std::vector<std::size_t> order(row.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return features[a].cost(row[a]) > features[b].cost(row[b]); });
-  for (const std::size_t j : order) {
+  return order;
+}
+
+}  // namespace
+
+void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
+                    Workspace& workspace) {
+  const std::vector<Feature>& features = problem.domain.features;
+  for (const std::size_t j : by_cost(features, row)) {
     const Feature& f = features[j];
     const double before = row[j];
     if (std::isnan(f.factual) || before == f.factual || !f.has(f.factual)) continue;
@@ -62,8 +71,29 @@ void remove_changes(const Problem& problem, std::vector<double> row, std::uint32
   }
 }
 
+void pull_back(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
+               Workspace& workspace) {
+  const std::vector<Feature>& features = problem.domain.features;
+  for (const std::size_t j : by_cost(features, row)) {
+    const Feature& f = features[j];
+    if (std::isnan(f.factual) || row[j] == f.factual || f.atom_of(row[j]) >= 0 || f.cell_of(f.factual) < 0) continue;
+    double enough = row[j], missed = f.factual;
+    for (int i = 0; i < tolerance::kPullBackSteps; ++i) {
+      const double middle = i == 0 ? f.factual : 0.5 * enough + 0.5 * missed;
+      row[j] = enough > f.factual ? f.up_to_grid(middle) : f.down_to_grid(middle);
+      if (row[j] == enough) break;
+      const bool answer = f.cell_of(row[j]) >= 0 && test_row(problem, row, alternative, pool, workspace);
+      (answer ? enough : missed) = row[j];
+      if (row[j] == f.factual && answer) break;
+    }
+    row[j] = enough;
+  }
+}
+
 void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
   if (test_row(problem, evaluation.cheapest, node.alternative, pool, workspace)) return;
+  if (problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0)
+    try_priced_rows(problem, node, evaluation, pool, workspace);
   const std::vector<Goal>& goals = problem.goals(node.alternative);
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = evaluation.relaxations[g];
@@ -190,6 +220,53 @@ void end_points(const Problem& problem, const Node& node, const Evaluation& eval
       row[wide[i]] = (ends >> std::min(i, kMost - 1) & 1) != 0 ? range.high : range.low;
     }
     test_row(problem, row, node.alternative, pool, workspace);
+  }
+}
+
+namespace {
+
+// The row that lies this share of the way from one row to another: numbers in between, of atoms the nearer one.
+std::vector<double> between(const Domain& domain, const std::vector<double>& from, const std::vector<double>& to, double share) {
+  std::vector<double> row(from);
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    if (from[j] == to[j]) continue;
+    const Feature& f = domain.features[j];
+    const bool numbers = f.atom_of(from[j]) < 0 && f.atom_of(to[j]) < 0;
+    row[j] = share >= 1 ? to[j] : numbers ? f.nearest(from[j] + share * (to[j] - from[j])) : share > 0.5 ? to[j] : from[j];
+  }
+  return row;
+}
+
+}  // namespace
+
+void walk_towards(const Problem& problem, const std::vector<double>& row, const std::vector<double>& answer,
+                  std::uint32_t alternative, SolutionPool& pool, Workspace& workspace) {
+  double missing = 0, enough = 1;
+  for (int step = 0; step < tolerance::kWalkSteps; ++step) {
+    const double middle = step == 0 ? 0 : 0.5 * (missing + enough);
+    const bool is_one = is_answer(problem, between(problem.domain, row, answer, middle), alternative, workspace);
+    if (is_one && middle == 0) enough = 0;
+    if (enough == 0) break;
+    (is_one ? enough : missing) = middle;
+  }
+  const std::vector<double> reached = between(problem.domain, row, answer, enough);
+  if (test_row(problem, reached, alternative, pool, workspace)) pull_back(problem, reached, alternative, pool, workspace);
+}
+
+void try_priced_rows(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
+                     Workspace& workspace) {
+  if (pool.solutions().empty() || pool.solutions().front().alternative != node.alternative) return;
+  const std::vector<double> answer = pool.solutions().front().row;
+  for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
+    if (evaluation.shares[p] < tolerance::kTriedPartShare) continue;
+    std::vector<double> row = evaluation.cheapest, shares(row.size(), 0.0);
+    problem.likelihood->each_choice(p, evaluation.priced[p], [&](std::size_t j, double v, double share) {
+      const Feature& f = problem.domain.features[j];
+      if (share <= shares[j]) return;
+      shares[j] = share;
+      row[j] = f.atom_of(v) >= 0 || f.low.empty() ? v : f.nearest(v);
+    });
+    if (problem.domain.cost(row.data()) < pool.cutoff()) walk_towards(problem, row, answer, node.alternative, pool, workspace);
   }
 }
 

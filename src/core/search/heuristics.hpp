@@ -22,6 +22,11 @@ void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& w
 void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
                     Workspace& workspace);
 
+// Pull back: every number goes back towards the factual as far as the row remains an answer (bisection), the costliest change
+// first.
+void pull_back(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
+               Workspace& workspace);
+
 // The cheapest row of a node's box and, if it is no answer, greedy repair and two-variable moves for each goal.
 void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace);
 
@@ -37,5 +42,13 @@ void two_variable_moves(const Problem& problem, const Node& node, const Relaxati
 
 // End-point enumeration: of a narrow box, every choice of the ends of its intervals of reals.
 void end_points(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace);
+
+// An answer that costs little, from a row that may be none and one that is: the first answer on the way from the former to the
+// latter, pulled back.
+void walk_towards(const Problem& problem, const std::vector<double>& row, const std::vector<double>& answer,
+                  std::uint32_t alternative, SolutionPool& pool, Workspace& workspace);
+// What the prices of likelihood point to, made an answer.
+void try_priced_rows(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
+                     Workspace& workspace);
 
 }  // namespace likely::search

@@ -98,6 +98,7 @@ void evaluate_row(const Problem& problem, const std::vector<double>& row, std::u
                   RowValues& out) {
   problem.score->outputs(row.data(), out.outputs);
   out.log_likelihood = problem.likelihood ? problem.likelihood->exact(row.data(), alternative, workspace.row_buffers) : 0;
+  out.coherence = problem.coherence ? problem.coherence->exact(row.data(), alternative, workspace.row_buffers) : 0;
 }
 
 namespace {
@@ -111,7 +112,22 @@ Verdict judge_score(const Problem& problem, const std::vector<double>& row, cons
   return asked.judge(values.outputs, values.rounding);
 }
 
+bool fits_together(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace) {
+  return !problem.coherence ||
+         problem.coherence->exact(row.data(), alternative, workspace.row_buffers) >= problem.coherence_threshold;
+}
+
 }  // namespace
+
+bool is_answer(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace) {
+  ++workspace.statistics.tested;
+  if (!problem.rules.hold(row.data())) return false;
+  if (judge_score(problem, row, problem.alternatives[alternative], workspace.row_values) != Verdict::kMet) return false;
+  if (problem.likelihood &&
+      !(problem.likelihood->exact(row.data(), alternative, workspace.row_buffers) >= problem.likelihood_threshold))
+    return false;
+  return fits_together(problem, row, alternative, workspace);
+}
 
 bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool,
               Workspace& workspace) {
@@ -126,6 +142,7 @@ bool test_row(const Problem& problem, const std::vector<double>& row, std::uint3
     log_likelihood = problem.likelihood->exact(row.data(), alternative, workspace.row_buffers);
     if (log_likelihood < problem.likelihood_threshold) return false;
   }
+  if (!fits_together(problem, row, alternative, workspace)) return false;
   const double objective = weight > 0 ? cost - weight * log_likelihood : cost;
   if (!(objective < kInf)) return false;  // impossible, where likelihood counts
   if (verdict == Verdict::kUndecided) {

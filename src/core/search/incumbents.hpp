@@ -57,6 +57,9 @@ class SolutionPool {
 bool test_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool,
               Workspace& workspace);
 
+// Whether a row is an answer, whatever it costs.
+bool is_answer(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace);
+
 // The classifier's outputs and the log-likelihood of a row.
 void evaluate_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace,
                   RowValues& out);

@@ -16,16 +16,15 @@ using tolerance::kSmallestBoundLikelihood;
 }  // namespace
 
 Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, const std::vector<double>& targets,
-                       std::vector<double> given, bool approximate, bool weighed)
-    : circuit_(circuit),
-      domain_(domain),
-      targets_(targets),
-      given_(std::move(given)),
-      approximate_(approximate),
-      weighed_(weighed) {
+                       std::vector<double> given, bool approximate)
+    : circuit_(circuit), domain_(domain), targets_(targets), given_(std::move(given)), approximate_(approximate) {
   assert(targets_.size() == given_.size());
+  make_blocks();
   for (std::size_t j = 0; j < domain.features.size(); ++j) variables_.push_back(make_variable(j, domain.features[j]));
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (std::size_t i = 0; i < blocks_[b].count(); ++i) block_scale_[b] += variables_[blocks_[b].feature(i)].log_scale;
   for (const double target : targets) target_leaves_.push_back(target_leaves(target));
+  make_parts();
 }
 
 // The target's leaves at a class; at 1 for any class, and none if the circuit has no target.
@@ -52,7 +51,7 @@ Likelihood::Variable Likelihood::make_variable(std::size_t j, const Feature& f) 
   Variable made;
   made.leaves = raw.leaves;
   made.peaked = !raw.peaked.empty();
-  if (!made.peaked) {
+  if (!made.peaked && places_[j].empty()) {
     made.tree = &circuit_.tree(j);
     for (const double v : f.atom) made.atom_row.push_back(raw.cell(v));
     for (const double v : f.low) made.cell_row.push_back(raw.cell(v));
@@ -61,8 +60,10 @@ Likelihood::Variable Likelihood::make_variable(std::size_t j, const Feature& f) 
     const std::size_t count = raw.leaves.size(), known = raw.breaks.size() + 1;
     std::vector<double> rows;
     auto add = [&](double low, double high) {
-      for (std::size_t l = 0; l < count; ++l)
-        rows.push_back(std::max(circuit_.floor(), raw.steps[l * known + raw.cell(low)] + raw.peaked[l].largest(low, high)));
+      for (std::size_t l = 0; l < count; ++l) {
+        const double peaked = made.peaked ? raw.peaked[l].largest(low, high) : 0;
+        rows.push_back(std::max(circuit_.floor(), raw.steps[l * known + raw.cell(low)] + peaked));
+      }
     };
     for (std::size_t c = 0; c < f.low.size(); ++c) {
       made.cell_row.push_back(c);
@@ -72,7 +73,8 @@ Likelihood::Variable Likelihood::make_variable(std::size_t j, const Feature& f) 
       made.atom_row.push_back(f.low.size() + k);
       add(f.atom[k], f.atom[k]);
     }
-    const double largest = rows.empty() ? 1 : *std::max_element(rows.begin(), rows.end());
+    double largest = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
+    if (!places_[j].empty()) largest = std::max(largest, std::exp(feature_scale_[j]));
     made.made_here = std::make_unique<RangeTree>(std::move(rows), count, largest);
     made.tree = made.made_here.get();
   }
@@ -81,18 +83,19 @@ Likelihood::Variable Likelihood::make_variable(std::size_t j, const Feature& f) 
 }
 
 bool Likelihood::constant_on_cells() const {
-  return std::none_of(variables_.begin(), variables_.end(), [](const Variable& variable) { return variable.peaked; });
+  return blocks_.empty() &&
+         std::none_of(variables_.begin(), variables_.end(), [](const Variable& variable) { return variable.peaked; });
 }
 
 Likelihood::Sweep Likelihood::sweep() const {
   Sweep made;
   made.leaf.assign(circuit_.nodes(), 1.0);
-  made.log_leaf.assign(circuit_.nodes(), 0.0);
   made.value.resize(circuit_.nodes());
   made.derivative.resize(circuit_.nodes());
   std::size_t most = 1;
   for (const Variable& variable : variables_) most = std::max(most, variable.leaves.size());
   made.scratch.resize(most);
+  for (const BlockBound& block : blocks_) made.tangents.push_back(block.tangent());
   return made;
 }
 
@@ -136,10 +139,10 @@ void Likelihood::bound(const Box& box, std::size_t alternative, Sweep& sweep) co
     greatest(j, box, sweep.scratch.data());
     for (std::size_t l = 0; l < variable.leaves.size(); ++l) {
       sweep.leaf[variable.leaves[l]] = sweep.scratch[l];
-      if (weighed_) sweep.log_leaf[variable.leaves[l]] = log_of(sweep.scratch[l]);
     }
     sweep.log_scale += variable.log_scale;
   }
+  bound_blocks(box, sweep);
   sweep_up(sweep);
   const double root = sweep.value.back();
   if (root > kSmallestBoundLikelihood) {
@@ -148,6 +151,7 @@ void Likelihood::bound(const Box& box, std::size_t alternative, Sweep& sweep) co
   }
   std::vector<double> logs(sweep.leaf.size());
   for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = log_of(sweep.leaf[i]);
+  for (std::size_t b = 0; b < blocks_.size(); ++b) logs[circuit_.block_node(b)] = log_block(b, sweep.tangents[b].log_upper);
   circuit_.sweep(logs.data(), approximate_ ? Algebra::kUnder : Algebra::kSum, logs.data());
   sweep.log_upper = logs.back() + sweep.log_scale + kLogLikelihoodRounding;
 }
@@ -156,7 +160,7 @@ void Likelihood::sweep_up(Sweep& sweep) const {
   for (std::size_t i = 0; i < circuit_.nodes(); ++i) {
     const auto children = circuit_.children(i);
     double value = 1;
-    if (circuit_.kind(i) == NodeKind::kLeaf) {
+    if (children.empty()) {
       value = sweep.leaf[i];
     } else if (circuit_.kind(i) == NodeKind::kProduct) {
       for (std::int32_t child : children) value *= sweep.value[child];
@@ -177,7 +181,7 @@ void Likelihood::differentiate(Sweep& sweep) const {
   sweep.derivative.back() = 1;
   for (std::size_t i = circuit_.nodes(); i-- > 0;) {
     const double derivative = sweep.derivative[i];
-    if (derivative == 0 || circuit_.kind(i) == NodeKind::kLeaf) continue;
+    if (derivative == 0 || circuit_.children(i).empty()) continue;
     const auto children = circuit_.children(i);
     const auto weights = circuit_.weights(i);
     for (std::size_t e = 0; e < children.size(); ++e) {
@@ -207,14 +211,15 @@ double Likelihood::combined(const Variable& variable, const Sweep& sweep, const 
 
 double Likelihood::log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const {
   const Variable& variable = variables_[j];
-  return std::log(std::max(combined(variable, sweep, variable.atom(atom)), kSmallestBoundLikelihood)) + sweep.log_scale +
-         kLogLikelihoodRounding;
+  const double upper = together(combined(variable, sweep, variable.atom(atom)), block_floors(sweep, j));
+  return std::log(std::max(upper, kSmallestBoundLikelihood)) + sweep.log_scale + kLogLikelihoodRounding;
 }
 
 double Likelihood::log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const {
   const Variable& variable = variables_[j];
-  return std::log(std::max(combined(variable, sweep, variable.cell(cell)), kSmallestBoundLikelihood)) + sweep.log_scale +
-         kLogLikelihoodRounding;
+  const Feature& f = domain_.features[j];
+  const double upper = together(combined(variable, sweep, variable.cell(cell)), block_part(sweep, j, f.low[cell], f.high[cell]));
+  return std::log(std::max(upper, kSmallestBoundLikelihood)) + sweep.log_scale + kLogLikelihoodRounding;
 }
 
 // The first (or last) cell in first..last whose bound is at least `lower` (scaled, no logarithm); beyond the end if none
@@ -240,6 +245,7 @@ std::int32_t Likelihood::outermost_likely(const Variable& variable, const Sweep&
 }
 
 bool Likelihood::filter(Box& box, const Sweep& sweep, double lower) const {
+  assert(blocks_.empty());
   if (!(sweep.value.back() > kSmallestBoundLikelihood)) return false;
   const double scaled = std::exp(lower - sweep.log_scale - kLogLikelihoodRounding);
   if (!(scaled > kSmallestBoundLikelihood)) return false;  // what is so small may be small for want of digits only

@@ -1,13 +1,18 @@
 // How likely the rows of a box can be: upper bounds from the circuit, for the box and for every single value of it.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "../circuit.hpp"
 #include "../tolerances.hpp"
+#include "block_bound.hpp"
 #include "domain.hpp"
 
 namespace likely::search {
@@ -16,25 +21,26 @@ namespace likely::search {
 // downward sweep gives the derivatives D of U (of the network polynomial: Darwiche 2003, "A differential approach to
 // inference in Bayesian networks"). A circuit is linear in the leaves of one feature, so
 //   U_j(v) = sum over the leaves of feature j of D_leaf p_leaf(v)
-// bounds all rows of the box with x_j = v. With the max algebra (the paper's approximation) sums are maxima throughout.
+// bounds all rows of the box with x_j = v. With the max algebra (the paper's approximation) sums are maxima throughout. A
+// Gaussian block is a leaf of several features; its bound is a sum of terms of one feature each (`BlockBound`), so that fixing
+// one value changes one term.
 class Likelihood {
  public:
   // Rows have the domain's features, then the circuit's target, which is targets[a] if alternative a is sought (NaN: any
-  // class); given[a] is taken from all log-likelihoods then: that of what they are conditional on. `weighed`: likelihood
-  // has a weight in the objective.
+  // class); given[a] is taken from all log-likelihoods then: that of what they are conditional on.
   Likelihood(const Circuit& circuit, const Domain& domain, const std::vector<double>& targets, std::vector<double> given,
-             bool approximate, bool weighed);
+             bool approximate);
 
   // What the two sweeps know of a box.
   struct Sweep {
-    std::vector<double> leaf;      // per node: a leaf's greatest value over the box, scaled
-    std::vector<double> log_leaf;  // and its logarithm, if likelihood is weighed
+    std::vector<double> leaf;  // per node: a leaf's greatest value over the box, scaled
     std::vector<double> value, derivative;
     std::vector<double> scratch;  // leaves of one feature
+    std::vector<BlockBound::Tangent> tangents;
     double log_scale = 0;
     double log_upper = 0;  // log U
   };
-  // Whether the likelihood is the same all over a cell: no leaf is parametric.
+  // Whether the likelihood is the same all over a cell: no leaf is parametric, and there is no block.
   bool constant_on_cells() const;
   Sweep sweep() const;  // with buffers of the right size
 
@@ -45,30 +51,46 @@ class Likelihood {
   // log of U_j(v) for an atom, and for a cell of numbers; after differentiate.
   double log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const;
   double log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const;
-  // Removes every atom, and every cell at the ends of the range, whose bound is below `lower`; true if any was.
+  // Of a circuit without blocks: removes every atom, and every cell at the ends of the range, whose bound is below `lower`; true
+  // if any was.
   bool filter(Box& box, const Sweep& sweep, double lower) const;
 
-  // The joint bound of likelihood and a reward w_j(v) for x_j = v: what the rows of a box can be worth, where likelihood
-  // has a weight (max-product with the reward in the leaves, as in most probable explanation). For the sum over children
-  // t_a of a node, and any shares r that sum to 1, log sum_a t_a <= max_a [log t_a - log r_a]; with r the shares of the
-  // upward sweep and L the logarithm of what it gave, this becomes, with M the excess over weight * L,
-  //   M(leaf) = max over v of [weight (log p_leaf(v) - L(leaf)) + w_j(v)],   M(product) = sum,   M(sum) = max
-  // and for every row  sum_j w_j(x_j) + weight log p(x) <= M(root) + weight L(root).  One sweep up, and one down for the
-  // same with a single value fixed.
-  struct Joint {
-    std::vector<double> atom;                // over all atoms: w_j
-    std::vector<double> run;                 // per feature kJointRuns runs of cells: the greatest w_j on each
-    std::vector<double> leaf, excess, down;  // per node
+  // Likelihood and a reward w_j(v) for x_j = v in one bound. Every induced tree of a circuit has one leaf per feature (of a
+  // block, one for all of its features), so with the rewards in the leaves,
+  //   V(leaf) = max over v of p_leaf(v) exp(w_j(v)),   products and sums as they are,
+  // p(x) exp(sum_j w_j(x_j)) <= V(root) for every row x of the box: one sweep up, and one down for the same with a single value
+  // fixed. The components of a mixture that has blocks are parts of their own, each with its own rewards: p is the sum of
+  // what the parts are. Everything is a logarithm here: rewards may be large.
+  struct Priced {
+    Rewards rewards;
+    std::vector<double> log_value, log_down;  // per node: scaled
+    std::vector<double> down, most_down;      // of leaves: no logarithm, less the greatest of the feature; and that
+    std::vector<double> leaf_at;              // per leaf: the value of its feature that gave it
+    std::vector<BlockBound::Tangent> tangents;
+    std::vector<std::vector<double>> block_rewards;  // per block and variable: the greatest reward
+    std::vector<double> block_floors;                // per block: with its least density
+    double shift = 0;                                // of the part's logarithms: its weight, their scale and rounding
   };
+  Priced priced() const;  // with buffers of the right size
+  std::size_t parts() const { return parts_.size(); }
+  // log V of a part; `rewards` are given.
+  double price(const Box& box, std::size_t alternative, std::size_t part, Priced& priced) const;
+  // After price: what follows needs it.
+  void descend(std::size_t part, Priced& priced) const;
+  double log_upper_atom(std::size_t part, const Priced& priced, std::size_t j, std::size_t atom) const;
+  double log_upper_numbers(std::size_t part, const Priced& priced, const Box& box, std::size_t j, const Range& cells) const;
   // The runs of cells that a range is cut into; the last ones may be empty (first > last).
   Range run(const Box& box, std::size_t j, std::size_t r) const;
-  Joint joint() const;  // with buffers of the right size
-  // M(root), after bound; `atom` and `run` are given.
-  double excess(const Box& box, const Sweep& sweep, double weight, Joint& joint) const;
-  // After excess: the same with one value fixed.
-  void descend(Joint& joint) const;
-  double excess_atom(const Sweep& sweep, const Joint& joint, double weight, std::size_t j, std::size_t atom) const;
-  double excess_run(const Box& box, const Sweep& sweep, const Joint& joint, double weight, std::size_t j, std::size_t r) const;
+  bool has_blocks() const { return !blocks_.empty(); }
+  bool in_blocks(std::size_t j) const { return !places_[j].empty(); }
+  // Calls work(j, value, probability) for what gave the bound: the values of the leaves, and how much each leaf is part of it.
+  template <class Work>
+  void each_choice(std::size_t part, const Priced& priced, const Work& work) const;
+  // By how much the tangents of a part's blocks are above the density where the bound is reached, as parts of features.
+  void add_gaps(std::size_t part, const Priced& priced, double share, std::vector<double>& gaps) const;
+  // Between the point of the tangent and the best of feature j's term: where a split takes most of the gap away. NaN if feature j
+  // is in no block of the part.
+  double between(std::size_t part, const Priced& priced, std::size_t j) const;
 
   // The exact log-likelihood of a row of the domain's features, with the class of an alternative.
   struct RowBuffers {
@@ -94,14 +116,39 @@ class Likelihood {
     std::int32_t first_cell(std::size_t r) const;
   };
 
+  // A variable of a block, and what divides the densities of blocks and leaves of a feature.
+  struct Place {
+    std::size_t block, variable;
+  };
+  void make_blocks();
+  void bound_blocks(const Box& box, Sweep& sweep) const;
+  double log_block(std::size_t b, double log_upper) const;
+  double block_part(const Sweep& sweep, std::size_t j, double low, double high) const;
+  double block_floors(const Sweep& sweep, std::size_t j) const;
+
+  // The nodes of a part of the root's sum, in order; and which of them are leaves (per feature) and blocks.
+  struct Part {
+    std::vector<std::int32_t> nodes;
+    std::vector<std::vector<std::size_t>> leaves;
+    std::vector<std::size_t> blocks;
+    double log_weight = 0;
+  };
+  void make_parts();
+  void price_leaves(const Box& box, const Part& part, std::size_t j, Priced& priced) const;
+  void price_block(const Box& box, std::size_t b, Priced& priced) const;
+  std::pair<double, double> best_number(const Rewards& rewards, std::size_t j, const Range& range) const;
+  double reward_rounding(const Box& box, const Rewards& rewards) const;
+  double log_together(double one, double other) const;
+
   Variable make_variable(std::size_t j, const Feature& feature) const;
   std::vector<double> target_leaves(double target) const;
   void greatest(std::size_t j, const Box& box, double* out) const;
   void sweep_up(Sweep& sweep) const;
   double combined(const Variable& variable, const Sweep& sweep, const double* values) const;
+  double together(double one, double other) const { return approximate_ ? std::max(one, other) : one + other; }
   std::size_t run_width(const Variable& variable, const Range& range) const;
-  const double* run_logs(const Variable& variable, const Range& run, std::size_t width) const;
-  double best_excess(const Variable& variable, const Sweep& sweep, const Joint& joint, double weight, const double* logs) const;
+  static std::size_t run_node(const Variable& variable, const Range& run, std::size_t width);
+  double leaves_part(const Part& part, const Priced& priced, std::size_t j, const double* values) const;
   std::int32_t outermost_likely(const Variable& variable, const Sweep& sweep, std::int32_t first, std::int32_t last, double lower,
                                 bool from_left) const;
 
@@ -109,8 +156,30 @@ class Likelihood {
   const Domain& domain_;
   std::vector<double> targets_, given_;  // per alternative
   std::vector<std::vector<double>> target_leaves_;
-  bool approximate_, weighed_;
+  bool approximate_;
+  std::vector<BlockBound> blocks_;
+  std::vector<double> block_scale_, block_floor_;  // logarithms: what a block is divided by, and its least density
+  std::vector<std::vector<Place>> places_;         // per feature
+  std::vector<double> feature_scale_;              // logarithm of what its leaves and blocks are divided by; of those in blocks
   std::vector<Variable> variables_;
+  std::vector<Part> parts_;
 };
+
+template <class Work>
+void Likelihood::each_choice(std::size_t p, const Priced& priced, const Work& work) const {
+  const Part& part = parts_[p];
+  const double root = priced.log_value[part.nodes.back()];
+  auto probability = [&](std::int32_t node) { return std::exp(priced.log_down[node] + priced.log_value[node] - root); };
+  for (std::size_t j = 0; j < variables_.size(); ++j)
+    for (const std::size_t l : part.leaves[j])
+      if (const std::int32_t node = variables_[j].leaves[l]; priced.log_down[node] + priced.log_value[node] > root - 30)
+        work(j, priced.leaf_at[node], probability(node));
+  for (const std::size_t b : part.blocks) {
+    const double share = probability(circuit_.block_node(b));
+    if (!(share > 0) || !(priced.tangents[b].log_upper > -std::numeric_limits<double>::infinity())) continue;
+    for (std::size_t i = 0; i < blocks_[b].count(); ++i)
+      work(blocks_[b].feature(i), blocks_[b].warp(i).inverse(priced.tangents[b].where[i]), share);
+  }
+}
 
 }  // namespace likely::search

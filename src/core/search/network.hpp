@@ -9,6 +9,15 @@
 
 namespace likely::search {
 
+// Prices of what is known of goals, >= 0, and of units before their ReLU, z in [low, high], of either sign.
+struct UnitMultipliers {
+  std::vector<double> goals;
+  // Per layer and unit. If it is unstable: of relu(z) - z, from 0 to -low; if it was decided: of z, from 0 or up to 0.
+  std::vector<std::vector<double>> units;
+  // Of unstable ones: of slope z - relu(z), from slope low (the chord) to 0.
+  std::vector<std::vector<double>> chords;
+};
+
 // A network of ReLU layers over inputs that are functions of one feature each; without hidden layers, a linear model.
 // The first layer is given by what every value of a feature adds to its units: of numbers, linear in the offset from the
 // feature's anchor.
@@ -51,27 +60,42 @@ class Network final : public Score {
   Network(const Domain& domain, FirstLayer first, FirstLayer sizes, Inputs inputs, std::size_t terms, std::vector<double> bias,
           std::vector<Layer> later);
 
-  std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const override;
-  void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const override;
+  std::unique_ptr<ScoreWorkspace> workspace(const std::vector<Goal>& goals) const override;
+  bool enter(const Region& region, ScoreWorkspace& workspace) const override;
+  void relax(const Region& region, const std::vector<Goal>& goals, std::size_t g, ScoreWorkspace& workspace,
+             Relaxation& out) const override;
   void outputs(const double* row, std::vector<double>& scores) const override;
   void rounding(const double* row, std::vector<double>& out) const override;
   const std::vector<double>& greatest_rounding() const override { return greatest_rounding_; }
   bool constant_on_cells() const override { return false; }
+  const Network* hidden_units() const override { return later_.empty() ? nullptr : this; }
+
+  // One inequality from many: constant + sum_j a_j(x_j) >= 0 for all rows of the region that was entered which reach all goals.
+  void aggregate(const Region& region, const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
+                 ScoreWorkspace& workspace, Relaxation& out) const;
+  // On which side of 0 the units of a row are, layer by layer; those that rounding leaves open are not listed.
+  std::vector<UnitSplit> sides(const double* row) const;
 
  private:
+  friend class Triangles;
   struct Workspace;
   void add_number(std::size_t j, double x, double* units, bool sizes = false) const;
   void first_layer_sizes(const Box& box, std::vector<double>& size) const;
   void next_layer_sizes(std::size_t at, const std::vector<double>& before, std::vector<double>& size) const;
   void to_rounding(std::vector<double> size, std::vector<double>& out) const;
   void first_layer_bounds(const Box& box, Workspace& work) const;
+  void first_layer_within_budget(const Box& box, Workspace& work) const;
   void hidden_layer_bounds(const Box& box, std::size_t at, Workspace& work) const;
   void interval_bounds(std::size_t at, Workspace& work) const;
+  void take_maxima(std::size_t at, Workspace& work) const;
+  bool decide_units(const Region& region, std::size_t at, Workspace& work) const;
   double backward_bounds(std::vector<double>& coefficient, std::size_t layer, const Workspace& work,
                          std::vector<std::vector<double>>* gap = nullptr) const;
   void maximise(const Box& box, std::size_t count, Workspace& work) const;
   void bound_by_feature(const Box& box, const std::vector<double>& coefficient, Relaxation& out) const;
   void attribute_slack(Workspace& work, std::vector<double>& attribution) const;
+  std::vector<double> first_layer(const double* row) const;
+  std::vector<double> next_layer(std::size_t at, std::vector<double> z) const;
   double bias_part(const std::vector<double>& coefficient) const;
   void widen(std::size_t at, Workspace& work) const;
 

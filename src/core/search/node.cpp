@@ -1,19 +1,40 @@
 #include "node.hpp"
 
+#include <algorithm>
+
+#include "../tolerances.hpp"
+
 namespace likely::search {
 
 Evaluation::Evaluation(const Problem& problem, std::uint32_t alternative)
     : relaxations(problem.goals(alternative).size()), duals(problem.goals(alternative).size()) {
-  if (problem.likelihood) sweep = problem.likelihood->sweep();
+  if (problem.coherence) coherence_sweep = problem.coherence->sweep();
+  if (!problem.likelihood) return;
+  sweep = problem.likelihood->sweep();
+  priced.assign(problem.likelihood->parts(), problem.likelihood->priced());
+  shares.assign(problem.likelihood->parts(), 0.0);
 }
+
+namespace {
+
+// Splits of units pay where boxes would have to be cut in many directions.
+bool worth_unit_work(const Problem& problem) {
+  if (problem.likelihood) return false;
+  const auto wide = std::count_if(problem.domain.features.begin(), problem.domain.features.end(), [](const Feature& f) {
+    return !f.low.empty() && (f.grid == 0 || f.span() > tolerance::kWideSteps * f.grid);
+  });
+  return wide >= tolerance::kLeastWideFeatures;
+}
+
+}  // namespace
 
 Workspace::Workspace(const Problem& problem) {
   for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
     evaluations.emplace_back(problem, a);
-    scores.emplace_back();
-    for (const Goal& goal : problem.goals(a)) scores.back().push_back(problem.score->workspace(goal));
+    scores.push_back(problem.score->workspace(problem.goals(a)));
   }
-  if (problem.likelihood && problem.likelihood_weight > 0) joint = problem.likelihood->joint();
+  if (const Network* network = problem.score->hidden_units(); network != nullptr && worth_unit_work(problem))
+    units = std::make_unique<UnitWork>(*network);
 }
 
 }  // namespace likely::search

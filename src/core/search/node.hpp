@@ -8,6 +8,7 @@
 #include "likelihood.hpp"
 #include "problem.hpp"
 #include "score.hpp"
+#include "triangles.hpp"
 
 namespace likely::search {
 
@@ -19,6 +20,12 @@ struct Multipliers {
 
   // What the linear rule adds per unit of feature j: its multiplier times its coefficient.
   double rule_slope(const Rules& rules, std::size_t j) const { return rule > 0 ? rule * rules.linear[rule_index].dense[j] : 0; }
+};
+
+// Prices, in nats: of a unit of cost, of each goal and of each linear rule.
+struct Prices {
+  double cost = 0;
+  std::vector<double> goals, rules;
 };
 
 // A bound of the cost of all rows of a box, and the multipliers that give it. What the rounding of its terms may have added
@@ -36,33 +43,55 @@ struct Node {
   std::uint32_t alternative = 0;
   std::uint64_t order = 0;               // in which nodes were made
   std::vector<Multipliers> multipliers;  // per goal: of the last evaluation, the parent's at first
+  std::vector<Prices> prices;            // per part of the circuit, alike; none before they were sought
+  std::vector<UnitSplit> splits;         // of hidden units, on the way from the root
+  Basis basis;                           // of the programme of its units: the parent's at first
 };
+
+// The rows of a node that may be better than the cut-off. If likelihood has a weight, any cost may be.
+inline Region region_of(const Problem& problem, const Node& node, double cutoff) {
+  return {node.box, problem.likelihood_weight > 0 ? kInf : cutoff, node.splits};
+}
 
 // What propagation finds out about a node: of its box as it is at the end (`cheapest` and what follows), or as it was when
 // the step was last done (the others; a bound over a larger box still holds).
 struct Evaluation {
   Evaluation(const Problem& problem, std::uint32_t alternative);
 
-  std::vector<Relaxation> relaxations;  // per goal
-  std::vector<Dual> duals;              // per goal
-  Likelihood::Sweep sweep;              // if there is a likelihood
-  std::vector<double> cheapest;         // the cheapest row
+  std::vector<Relaxation> relaxations;     // per goal
+  std::vector<Dual> duals;                 // per goal
+  Likelihood::Sweep sweep;                 // if there is a likelihood
+  Likelihood::Sweep coherence_sweep;       // if values must fit together
+  std::vector<double> cheapest;            // the cheapest row
+  std::vector<Likelihood::Priced> priced;  // per part of the circuit, if there is a likelihood
+  std::vector<double> shares;              // of each part in what is asked for, at the node's bound
 };
 
-// The classifier's outputs and the log-likelihood of a row.
+// The classifier's outputs, the log-likelihood and the coherence of a row.
 struct RowValues {
   std::vector<double> outputs;
   std::vector<double> rounding;  // of the outputs, where it had to be looked at
-  double log_likelihood = 0;
+  double log_likelihood = 0, coherence = 0;
+};
+
+// The linear programme of a network's units and what it says of the node that it was last solved for.
+struct UnitWork {
+  explicit UnitWork(const Network& of) : network(of), triangles(of) {}
+
+  const Network& network;
+  Triangles triangles;
+  Relaxation aggregate;  // the inequality that its multipliers give, and the bound that this gives
+  Dual dual;
+  bool solved = false;  // whether that is of the node that is looked at
 };
 
 // Buffers and counters of one thread: passed to every step, and nothing in them is read that the step did not write.
 struct Workspace {
   explicit Workspace(const Problem& problem);
 
-  std::vector<Evaluation> evaluations;                               // per alternative, used again for every node
-  std::vector<std::vector<std::unique_ptr<ScoreWorkspace>>> scores;  // per alternative and goal
-  Likelihood::Joint joint;
+  std::vector<Evaluation> evaluations;                  // per alternative, used again for every node
+  std::vector<std::unique_ptr<ScoreWorkspace>> scores;  // per alternative
+  std::unique_ptr<UnitWork> units;                      // if a network's units are worth the work
   Likelihood::RowBuffers row_buffers;
   RowValues row_values;  // of a row that is tested
   Statistics statistics;

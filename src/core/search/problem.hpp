@@ -16,8 +16,8 @@ namespace likely::search {
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Minimise cost(x) - weight log p(x) over rows x of the domain that keep the rules, with log p(x) >= threshold, and all
-// goals of at least one alternative.
+// Minimise cost(x) - weight log p(x) over rows x of the domain that keep the rules, with log p(x) >= threshold, with values
+// that fit together, and all goals of at least one alternative.
 struct Problem {
   Domain domain;
   std::unique_ptr<Score> score;
@@ -25,6 +25,10 @@ struct Problem {
   std::unique_ptr<Likelihood> likelihood;  // none: every row is likely enough
   double likelihood_threshold = -kInf;     // -inf: none
   double likelihood_weight = 0;
+  // How well values fit together, log p(x) - sum_j log p_j(x_j), is the logarithm of a circuit, too: that of p with every leaf
+  // of feature j over the marginal p_j.
+  std::unique_ptr<Likelihood> coherence;  // none: they need not
+  double coherence_threshold = -kInf;
   Rules rules;
 
   const std::vector<Goal>& goals(std::uint32_t alternative) const { return alternatives[alternative].goals; }
@@ -67,9 +71,11 @@ enum class Step {
   kRules,
   kScore,
   kLikelihood,
+  kCoherence,
   kCostBound,
   kReducedCostFixing,
   kJointBound,
+  kUnits,
   kExactTest,
   kPool,
   kBranching,

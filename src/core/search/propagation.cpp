@@ -8,6 +8,8 @@
 #include "../tolerances.hpp"
 #include "duals.hpp"
 #include "fixing.hpp"
+#include "pricing.hpp"
+#include "units.hpp"
 
 namespace likely::search {
 
@@ -79,13 +81,20 @@ bool remove_low_scores(const Domain& domain, Box& box, const Relaxation& relaxat
   return changed;
 }
 
-bool propagate_score(const Problem& problem, Node& node, std::size_t g, Relaxation& relaxation, Workspace& workspace,
-                     bool& changed) {
-  const Goal& goal = problem.goals(node.alternative)[g];
-  {
-    const Stopwatch watch(workspace.statistics.seconds_score);
-    problem.score->relax(node.box, goal, *workspace.scores[node.alternative][g], relaxation);
-  }
+// The relaxations of all goals over the node as it is; false if it has no row better than the cut-off.
+bool relax_score(const Problem& problem, const Node& node, double cutoff, std::vector<Relaxation>& relaxations,
+                 Workspace& workspace) {
+  const Stopwatch watch(workspace.statistics.seconds_score);
+  const Region region = region_of(problem, node, cutoff);
+  ScoreWorkspace& score = *workspace.scores[node.alternative];
+  if (!problem.score->enter(region, score)) return false;
+  const std::vector<Goal>& goals = problem.goals(node.alternative);
+  for (std::size_t g = 0; g < goals.size(); ++g) problem.score->relax(region, goals, g, score, relaxations[g]);
+  return true;
+}
+
+// Removes what misses a goal, by its relaxation.
+bool propagate_score(const Problem& problem, const Goal& goal, const Relaxation& relaxation, Node& node, bool& changed) {
   const double lower = goal.lower - relaxation.rounding;
   if (relaxation.upper < lower) return false;
   changed |= remove_low_scores(problem.domain, node.box, relaxation, lower);
@@ -94,18 +103,25 @@ bool propagate_score(const Problem& problem, Node& node, std::size_t g, Relaxati
 
 // -- likelihood ---------------------------------------------------------------------------------------------------------
 
-bool propagate_likelihood(const Problem& problem, Node& node, Likelihood::Sweep& sweep, Workspace& workspace, bool& changed) {
+// Of the likelihood, and of how well values fit together: `likelihood` must reach the threshold.
+bool propagate_likelihood(const Problem& problem, const Likelihood& likelihood, double threshold, Node& node,
+                          Likelihood::Sweep& sweep, Workspace& workspace, bool& changed) {
   const Stopwatch watch(workspace.statistics.seconds_likelihood);
-  const Likelihood& likelihood = *problem.likelihood;
   likelihood.bound(node.box, node.alternative, sweep);
-  if (!(sweep.log_upper >= problem.likelihood_threshold)) return false;
+  if (!(sweep.log_upper >= threshold)) return false;
   likelihood.differentiate(sweep);
-  if (problem.likelihood_threshold == -kInf || !likelihood.filter(node.box, sweep, problem.likelihood_threshold)) return true;
+  // With blocks, prices remove more: values that are likely enough, but not together with a low cost.
+  if (likelihood.has_blocks() || threshold == -kInf || !likelihood.filter(node.box, sweep, threshold)) return true;
   changed = true;
   return !node.box.any_empty(problem.domain);
 }
 
 // -- cost ---------------------------------------------------------------------------------------------------------------
+
+// Against a threshold alone, prices take longer than they save where all leaves are of one feature.
+bool prices_pay(const Problem& problem) {
+  return problem.likelihood_weight > 0 || (problem.likelihood->has_blocks() && problem.likelihood_threshold > -kInf);
+}
 
 // The node's bound from the cheapest row and from the dual of every goal; false if no row of the box costs so much.
 bool bound_cost(const Problem& problem, Node& node, Evaluation& evaluation) {
@@ -126,8 +142,9 @@ bool bound_cost(const Problem& problem, Node& node, Evaluation& evaluation) {
   return true;
 }
 
+// Prices of blocks take long to find, and change little while values are removed: they are sought once per node (`with_prices`).
 Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
-                       Follower* follower, bool& changed) {
+                       Follower* follower, bool with_prices, bool& changed) {
   const std::size_t goals = evaluation.duals.size();
   auto after = [&](Step step, Outcome outcome) {
     if (follower != nullptr) follower->after(step, node, outcome == Outcome::kOpen);
@@ -138,16 +155,17 @@ Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evalua
   if (!bound_cost(problem, node, evaluation)) return after(Step::kCostBound, Outcome::kEmpty);
   if (after(Step::kCostBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
   if (cutoff < kInf) {
-    for (std::size_t g = 0; g < goals; ++g) changed |= reduced_cost_fixing(problem, evaluation, g, cutoff, node.box);
+    for (std::size_t g = 0; g < goals; ++g)
+      changed |= reduced_cost_fixing(problem, evaluation, evaluation.relaxations[g], evaluation.duals[g], cutoff, node.box);
     if (after(Step::kReducedCostFixing, by_box()) != Outcome::kOpen) return Outcome::kEmpty;
   }
-  if (problem.likelihood == nullptr || problem.likelihood_weight <= 0) return Outcome::kOpen;
-  for (std::size_t g = 0; g < goals; ++g) {
-    changed |= joint_bound(problem, evaluation, g, cutoff, node, workspace.joint);
-    if (after(Step::kJointBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
-    if (after(Step::kJointBound, by_box()) != Outcome::kOpen) return Outcome::kEmpty;
+  if (!problem.likelihood || !prices_pay(problem) || (!with_prices && problem.likelihood->has_blocks())) return Outcome::kOpen;
+  {
+    const Stopwatch watch(workspace.statistics.seconds_likelihood);
+    price_likelihood(problem, cutoff, evaluation, node, changed);
   }
-  return Outcome::kOpen;
+  if (after(Step::kJointBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
+  return after(Step::kJointBound, by_box());
 }
 
 // -- rounds -------------------------------------------------------------------------------------------------------------
@@ -162,13 +180,20 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
   for (int round = 0; changed && round < tolerance::kPropagationRounds; ++round) {
     changed = false;
     if (!possible(Step::kRules, problem.rules.propagate(problem.domain, node.box))) return Outcome::kEmpty;
+    if (!possible(Step::kScore, relax_score(problem, node, cutoff, evaluation.relaxations, workspace))) return Outcome::kEmpty;
     for (std::size_t g = 0; g < evaluation.relaxations.size(); ++g)
-      if (!possible(Step::kScore, propagate_score(problem, node, g, evaluation.relaxations[g], workspace, changed)))
+      if (!possible(Step::kScore,
+                    propagate_score(problem, problem.goals(node.alternative)[g], evaluation.relaxations[g], node, changed)))
         return Outcome::kEmpty;
     if (problem.likelihood &&
-        !possible(Step::kLikelihood, propagate_likelihood(problem, node, evaluation.sweep, workspace, changed)))
+        !possible(Step::kLikelihood, propagate_likelihood(problem, *problem.likelihood, problem.likelihood_threshold, node,
+                                                          evaluation.sweep, workspace, changed)))
       return Outcome::kEmpty;
-    const Outcome outcome = propagate_cost(problem, node, cutoff, evaluation, workspace, follower, changed);
+    if (problem.coherence &&
+        !possible(Step::kCoherence, propagate_likelihood(problem, *problem.coherence, problem.coherence_threshold, node,
+                                                         evaluation.coherence_sweep, workspace, changed)))
+      return Outcome::kEmpty;
+    const Outcome outcome = propagate_cost(problem, node, cutoff, evaluation, workspace, follower, round == 0, changed);
     if (outcome != Outcome::kOpen) return outcome;
   }
   return Outcome::kOpen;
@@ -180,7 +205,9 @@ Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation&
                   Follower* follower) {
   assert(node.alternative < problem.alternatives.size());
   const std::size_t before = node.box.value_count(problem.domain);
-  const Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);
+  Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);
+  if (outcome == Outcome::kOpen && workspace.units)
+    outcome = propagate_units(problem, node, cutoff, evaluation, workspace, follower);
   workspace.statistics.filtered += before - (outcome == Outcome::kOpen ? node.box.value_count(problem.domain) : 0);
   if (outcome == Outcome::kOpen) cheapest_row(problem.domain, node.box, evaluation.cheapest);
   return outcome;

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "domain.hpp"
@@ -61,13 +64,29 @@ struct Relaxation {
   double at_cell(const Feature& f, std::int32_t c) const { return cell[f.first_cell + static_cast<std::size_t>(c)]; }
 };
 
-// Tables of one goal, and buffers in which its relaxation is computed; one per thread. Each classifier has its own.
+// A hidden unit of a network that is decided to be on (its pre-activation is not below 0) or off (not above).
+struct UnitSplit {
+  std::uint32_t layer, unit;
+  bool on;
+};
+
+// The rows of a node that are of interest: those of a box that cost no more than a budget, with some units decided.
+struct Region {
+  const Box& box;
+  double budget = std::numeric_limits<double>::infinity();
+  std::span<const UnitSplit> splits = {};
+};
+
+// Tables of the goals of one alternative, and buffers in which relaxations are computed; one per thread. Each classifier has
+// its own.
 struct ScoreWorkspace {
   ScoreWorkspace() = default;
   ScoreWorkspace(const ScoreWorkspace&) = delete;
   ScoreWorkspace& operator=(const ScoreWorkspace&) = delete;
   virtual ~ScoreWorkspace() = default;
 };
+
+class Network;
 
 // A classifier, as far as the search must know it.
 class Score {
@@ -77,9 +96,12 @@ class Score {
   Score& operator=(const Score&) = delete;
   virtual ~Score() = default;
 
-  virtual std::unique_ptr<ScoreWorkspace> workspace(const Goal& goal) const = 0;
-  // An upper bound of the goal's score over the box. `workspace` is one of the same goal.
-  virtual void relax(const Box& box, const Goal& goal, ScoreWorkspace& workspace, Relaxation& out) const = 0;
+  virtual std::unique_ptr<ScoreWorkspace> workspace(const std::vector<Goal>& goals) const = 0;
+  // Computes what the relaxations of all goals share; to be called before them. False if the region has no row.
+  virtual bool enter(const Region& region, ScoreWorkspace& workspace) const = 0;
+  // An upper bound of the score of goal g over the region that was entered. `workspace` is one of the same goals.
+  virtual void relax(const Region& region, const std::vector<Goal>& goals, std::size_t g, ScoreWorkspace& workspace,
+                     Relaxation& out) const = 0;
   // What the form scores, up to `rounding`; of trees, to the last bit.
   virtual void outputs(const double* row, std::vector<double>& out) const = 0;
   // By how much each output of the row may differ between two ways of computing it.
@@ -88,6 +110,8 @@ class Score {
   virtual const std::vector<double>& greatest_rounding() const = 0;
   // Whether the outputs are the same all over a cell.
   virtual bool constant_on_cells() const = 0;
+  // The network whose hidden units can be split on; none if there are none.
+  virtual const Network* hidden_units() const { return nullptr; }
 };
 
 }  // namespace likely::search

@@ -8,6 +8,7 @@
 #include "branching.hpp"
 #include "heuristics.hpp"
 #include "propagation.hpp"
+#include "units.hpp"
 
 namespace likely::search {
 
@@ -24,7 +25,8 @@ Search::Search(const Problem& problem, const Limits& limits, Poll poll)
       workspace_(problem),
       pool_(problem.domain, limits),
       constant_on_cells_(problem.score->constant_on_cells() && problem.rules.linear.empty() &&
-                         (!problem.likelihood || problem.likelihood->constant_on_cells())) {}
+                         (!problem.likelihood || problem.likelihood->constant_on_cells()) &&
+                         (!problem.coherence || problem.coherence->constant_on_cells())) {}
 
 void Search::follow(std::vector<double> row) { follower_ = std::make_unique<Follower>(problem_, std::move(row), workspace_); }
 
@@ -48,10 +50,11 @@ void Search::find_first_answers(const std::vector<std::vector<double>>& starts) 
   const auto more = [this] { return go_on(); };
   known_rows(problem_, starts, pool_, workspace_, more);
   single_change_scan(problem_, pool_, workspace_, more);
+  if (workspace_.units) walk_regions(problem_, starts, pool_, workspace_, more);
 }
 
 void Search::add_root(std::uint32_t alternative) {
-  Node root{whole(problem_.domain), -kInf, alternative, 0, {}};
+  Node root{whole(problem_.domain), -kInf, alternative, 0, {}, {}, {}, {}};
   Evaluation& evaluation = workspace_.evaluations[alternative];
   if (go_on()) {
     if (!propagate_node(root, evaluation)) return;
@@ -67,6 +70,7 @@ void Search::process(Node node) {
   Evaluation& evaluation = workspace_.evaluations[node.alternative];
   if (!propagate_node(node, evaluation)) return;
   try_node(problem_, node, evaluation, pool_, workspace_);
+  if (workspace_.units) try_solution(problem_, node, pool_, workspace_);
   if (is_done(node, evaluation)) return;
   // Below an undecided row nothing more can be claimed than there is: rows that hardly differ are not worth the search.
   const bool futile = node.bound >= pool_.undecided() && node.box.narrow(problem_.domain);
@@ -116,18 +120,30 @@ bool Search::is_done(const Node& node, const Evaluation& evaluation) {
 
 // -- branching ----------------------------------------------------------------------------------------------------------
 
-void Search::branch(const Node& node, const Evaluation& evaluation) {
+std::vector<Box> Search::parts_of(const Node& node, const Evaluation& evaluation) {
+  if (std::vector<Box> parts = split_fraction(problem_, node, workspace_); !parts.empty()) return parts;
+  if (const std::optional<Cut> cut = largest_gap(problem_, node, evaluation)) return split_at(problem_.domain, node.box, *cut);
   RowValues& values = workspace_.row_values;
   evaluate_row(problem_, evaluation.cheapest, node.alternative, workspace_, values);
   const std::size_t j = choose_feature(problem_, node, evaluation, values, pool_.cutoff());
-  std::vector<Box> parts = split(problem_.domain, node.box, j, evaluation.cheapest[j]);
+  return split(problem_.domain, node.box, j, evaluation.cheapest[j]);
+}
+
+void Search::branch(const Node& node, const Evaluation& evaluation) {
+  if (std::vector<Node> sides = split_unit(node, pool_.cutoff(), workspace_); !sides.empty()) {
+    const bool narrow = node.box.narrow(problem_.domain);
+    for (Node& part : sides) queue_.push(std::move(part), narrow);
+    return;
+  }
+  std::vector<Box> parts = parts_of(node, evaluation);
   if (follower_) {
     follower_->watch(node, pool_);
     follower_->after_branching(parts);
   }
   for (Box& part : parts) {
     const bool narrow = part.narrow(problem_.domain);
-    queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers}, narrow);
+    queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers, node.prices, node.splits, node.basis},
+                narrow);
   }
 }
 

@@ -31,6 +31,7 @@ class Search {
   void process(Node node);
   bool propagate_node(Node& node, Evaluation& evaluation);
   bool is_done(const Node& node, const Evaluation& evaluation);
+  std::vector<Box> parts_of(const Node& node, const Evaluation& evaluation);
   void branch(const Node& node, const Evaluation& evaluation);
   void prune(const Node& node);
   bool poll();

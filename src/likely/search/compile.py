@@ -32,6 +32,7 @@ def compiled(problem: Problem) -> SearchProblem:
         share = None if wanted is None else CoreShare(wanted.output, wanted.scale, *wanted.log_ends)
         core.add_alternative(np.ascontiguousarray(alternative.coefficients), np.ascontiguousarray(alternative.lower), share)
     _add_plausibility(core, problem)
+    _add_coherence(core, problem)
     for rule in problem.rules:
         add_rule(core, rule)
     return core
@@ -63,6 +64,13 @@ def _add_plausibility(core: SearchProblem, problem: Problem) -> None:
     targets = [asked.target_of(problem.form, alternative.class_index) for alternative in problem.goal.alternatives]
     given = [asked.log_given(problem.factual, target) for target in targets]
     core.set_circuit(asked.circuit.core, np.array(targets), np.array(given), asked.approximate, asked.lower, asked.weight)
+
+
+def _add_coherence(core: SearchProblem, problem: Problem) -> None:
+    asked = problem.coherence
+    if asked is not None:
+        targets = [asked.target_of(problem.form, alternative.class_index) for alternative in problem.goal.alternatives]
+        core.set_coherence(asked.circuit.ratio_core, np.array(targets), asked.lower)
 
 
 def _add_form(core: SearchProblem, problem: Problem, anchors: Sequence[float]) -> Sizes:

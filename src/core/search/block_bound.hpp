@@ -1,0 +1,76 @@
+// How likely the rows of a box can be to a Gaussian block: an upper bound that is a sum of terms of one feature each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../gaussian.hpp"
+#include "domain.hpp"
+#include "rewards.hpp"
+
+namespace likely::search {
+
+// In warped coordinates log N is a concave parabola with the curvature P, the inverse of the covariance. So for every z0, with g
+// the gradient there, and any diagonal D with P - D positive semidefinite,
+//   log N(z) <= log N(z0) + sum_j [ g_j (z_j - z0_j) - D_j (z_j - z0_j)^2 / 2 ]
+// (a tangent with some of the curvature left), and with the logarithm of a warp's slope, which is linear in z on every part of
+// it, the log density of a row is at most a constant plus a sum of one-variable terms, each a concave parabola on every
+// part. The same holds with rewards added to the density: they are linear in x on every segment of the costs. Any z0 gives a
+// valid bound. The best one maximises the rest of the parabola, with the curvature P - D, plus the concave envelopes of the
+// one-variable terms: that is sought from the last one on, by coordinate ascent and by Newton steps in the coordinates that are
+// at no corner of their envelope.
+class BlockBound {
+ public:
+  BlockBound(const GaussianBlock& block, std::vector<const Warp*> warps, const Domain& domain);
+
+  struct Tangent {
+    std::vector<double> at, gradient;  // z0, g
+    std::vector<double> greatest;      // of each variable's term over the box
+    std::vector<double> where;         // and the z at which that is
+    double log_upper = 0;              // -infinity if no row of the box has a density
+  };
+  Tangent tangent() const;  // with buffers of the right size, at the mean
+
+  // The tangent and the greatest terms over a box; z0 goes on from where it is. Without rewards, of the density alone.
+  void bound(const Box& box, const Rewards* rewards, Tangent& tangent) const;
+  // The greatest term of variable i over low..high; -infinity if it has no density there.
+  double greatest(const Tangent& tangent, const Rewards* rewards, std::size_t i, double low, double high) const;
+  // By how much the tangent is above log N where its terms are greatest, and each variable's part in that.
+  void gaps(const Tangent& tangent, std::vector<double>& of_variable) const;
+
+  std::size_t count() const { return features_.size(); }
+  std::size_t feature(std::size_t i) const { return features_[i]; }
+  const Warp& warp(std::size_t i) const { return *warps_[i]; }
+
+ private:
+  struct Best {
+    double z, value;
+  };
+  // The upper hull of points of a term: its corners.
+  struct Hull {
+    std::vector<double> z, height;
+    double slope(std::size_t k) const { return (height[k + 1] - height[k]) / (z[k + 1] - z[k]); }
+  };
+  // Calls work(from, to, anchor, height, rise): for z in from..to, log slope and reward are at most height + rise (z - anchor).
+  template <class Work>
+  void each_line(std::size_t i, double low, double high, const Rewards* rewards, double at, const Work& work) const;
+  Best best(const Tangent& tangent, const Rewards* rewards, std::size_t i, double low, double high) const;
+  Hull hull(std::size_t i, const Range& range, const Rewards* rewards, double at) const;
+  bool ascend(const Box& box, const Rewards* rewards, Tangent& tangent) const;
+  void newton_step(const std::vector<Hull>& hulls, const std::vector<std::size_t>& edges, std::vector<double>& gradient,
+                   Tangent& tangent) const;
+  void fill_gradient(Tangent& tangent) const;
+  double gradient_size(const std::vector<double>& z, std::size_t i) const;
+  double farthest(std::size_t i, const Range& range, double at) const;
+
+  const Domain& domain_;
+  std::vector<std::size_t> features_;
+  std::vector<const Warp*> warps_;
+  std::vector<double> mean_, precision_;
+  std::vector<double> left_, rest_;  // D, and P - D
+  double log_normaliser_;
+  double condition_ = 1;  // of the correlations: by how much rounding may grow
+};
+
+}  // namespace likely::search

@@ -1,0 +1,20 @@
+// The price of likelihood: cost, goals, rules and likelihood in one bound.
+//
+// How likely can a row of a box be that costs at most c, reaches the goals and keeps the linear rules? With prices u >= 0 of a
+// unit of cost, v_g >= 0 of goal g (constant_g + sum_j a_gj(x_j) >= lower_g) and r_i >= 0 of rule i, for every part t of the
+// circuit (see `Likelihood::Priced`) and every such row
+//   log t(x) <= u C(x) - sum_g v_g (lower_g - constant_g) + sum_i r_i rest_i + log V,   rewards v a - u cost - r coefficients:
+// a line above log t as a function of the cost. Any prices give one; those that make it lowest at c are sought: a convex problem
+// of a few variables. Where the parts' lines together come up to the threshold, there is the least cost that a row can have. And
+// the same with one value fixed says which values are of no row that costs less than the cut-off.
+#pragma once
+
+#include "node.hpp"
+#include "problem.hpp"
+
+namespace likely::search {
+
+// Raises the node's bound. `changed` is set if values went that no row below the cut-off has.
+void price_likelihood(const Problem& problem, double cutoff, Evaluation& evaluation, Node& node, bool& changed);
+
+}  // namespace likely::search

@@ -1,0 +1,83 @@
+// The triangle relaxation of a ReLU network (Ehlers 2017, "Formal verification of piece-wise linear feed-forward neural
+// networks") as a linear programme: the cheapest point of a region that reaches the goals, if an unstable unit may be anywhere in
+// the triangle of 0, its pre-activation and their chord. Its multipliers become one inequality over features, which is what
+// bounds: alpha-beta-CROWN (Wang et al. 2021) with the optimal slopes and prices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "network.hpp"
+#include "simplex.hpp"
+
+namespace likely::search {
+
+// Columns that are basic and rows that are not, by what they stand for, so that they mean the same in another node.
+struct Basis {
+  std::vector<std::uint32_t> columns, rows;
+};
+
+class Triangles {
+ public:
+  // An unstable unit in the solution, and how much there is to gain from deciding it.
+  struct Candidate {
+    std::uint32_t layer, unit;
+    double gain;
+  };
+
+  explicit Triangles(const Network& network) : network_(network) {}
+
+  // The programme of a region that the workspace was entered with.
+  void build(const Region& region, const std::vector<Goal>& goals, const ScoreWorkspace& workspace);
+  // Solves it; the objective is the cost.
+  Simplex::End solve(const Basis& start, double cutoff);
+  double objective() const { return cheapest_ + simplex_.objective(); }
+  Basis basis() const { return basis_of(simplex_); }
+  const UnitMultipliers& multipliers();
+  // The solution as a point, with the atoms that have the greatest share of it; and as a row, its numbers on the grid, moved away
+  // from the cheapest row.
+  void point(std::vector<double>& out) const;
+  void row(std::vector<double>& out) const;
+  bool has_unstable() const { return columns_.size() > first_column_.back(); }
+  // Unstable units that are not on their ReLU in the solution, the one that promises most first.
+  std::vector<Candidate> candidates() const;
+  // The objective if a unit is decided, after some pivots; and the basis.
+  double probe(const UnitSplit& split, double cutoff, Basis& basis) const;
+
+ private:
+  struct Column {  // of a feature: from one vertex to another; of a unit: what its ReLU gives
+    std::size_t feature, from, to;
+    std::uint32_t key;
+  };
+  void add_features();
+  void first_layer();
+  void next_layer(std::size_t at);
+  double add_relus(std::size_t at, const double* weights, double* terms) const;
+  void add_unit(std::size_t at, std::size_t h);
+  void add_goals(const std::vector<Goal>& goals);
+  void perturb(double room);
+  double* add_row(double low, double high, std::uint32_t key);
+  double effect(std::size_t vertex, std::size_t feature, std::size_t h) const;
+  Basis basis_of(const Simplex& simplex) const;
+
+  const Network& network_;
+  const Network::Workspace* bounds_ = nullptr;
+  std::vector<Column> columns_;
+  std::vector<std::uint32_t> row_keys_;
+  std::vector<std::size_t> base_;                            // per feature: its cheapest vertex
+  std::vector<std::size_t> first_column_;                    // per feature, and in the end how many columns features have
+  std::vector<std::vector<std::int32_t>> column_of_;         // per layer and unit: its column, if it is unstable; else -1
+  std::vector<std::vector<std::int32_t>> row_of_;            // its first row; -1: none
+  std::vector<std::vector<double>> expression_, constants_;  // per layer: z as a function of the columns, [unit][column]
+  std::vector<std::vector<std::int32_t>> decided_;           // 1: on, -1: off
+  std::vector<std::vector<double>> influence_;               // per layer and unit: how much the goals may gain per unit
+  std::size_t first_goal_ = 0;                               // row
+  std::size_t goal_count_ = 0;
+  double cheapest_ = 0;
+  LinearProgramme programme_;
+  Simplex simplex_;
+  UnitMultipliers multipliers_;
+};
+
+}  // namespace likely::search

@@ -1,0 +1,88 @@
+// The inequality over features that follows from prices of goals, of ReLUs and of decided units, by weak duality.
+#include <algorithm>
+#include <cmath>
+
+#include "../tolerances.hpp"
+#include "network_workspace.hpp"
+
+namespace likely::search {
+
+namespace {
+
+// A unit: the prices of what is known of it, and what it can be before its ReLU.
+struct Unit {
+  double price, chord, low, high;
+
+  // An upper bound of c relu(z) plus, for every price, what it is paid for (which is not negative) is what is returned times z,
+  // and what is added to `constant`.
+  double slope(double c, double& constant) const {
+    if (high <= 0) {  // price z >= price low, or <= 0
+      constant -= std::max(0.0, price) * low;
+      return price;
+    }
+    if (low >= 0) {
+      constant -= std::min(0.0, price) * high;
+      return c + price;
+    }
+    const double steepness = high / (high - low), relu = c + price - chord;
+    constant += std::min(0.0, price) * low - std::max(0.0, chord) * steepness * low + std::max(0.0, relu) * high;
+    return chord * steepness - price;
+  }
+  double size() const { return std::abs(price) + std::abs(chord); }
+};
+
+}  // namespace
+
+void Network::aggregate(const Region& region, const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
+                        ScoreWorkspace& workspace, Relaxation& out) const {
+  auto& work = static_cast<Workspace&>(workspace);
+  const Layer& last = later_.back();
+  std::vector<double>& coefficient = work.coefficient;
+  coefficient.assign(last.inputs, 0.0);
+  double constant = 0, size = 0;
+  for (std::size_t g = 0; g < goals.size(); ++g) {
+    const double price = multipliers.goals[g];
+    constant -= price * goals[g].lower;
+    size += price * (std::abs(goals[g].lower) + goals[g].rounding(work.size.back()));
+    for (std::size_t o = 0; o < last.outputs; ++o) {
+      const double weight = price * goals[g].coefficient[o];
+      constant += weight * last.bias[o];
+      for (std::size_t i = 0; i < last.inputs; ++i) coefficient[i] += weight * last.weight[o * last.inputs + i];
+    }
+  }
+  for (std::size_t at = later_.size() - 1;; --at) {
+    for (std::size_t h = 0; h < coefficient.size(); ++h) {
+      const Unit unit{multipliers.units[at][h], multipliers.chords[at][h], work.low[at][h], work.high[at][h]};
+      coefficient[h] = unit.slope(coefficient[h], constant);
+      size += unit.size() * (work.size[at][h] + std::max(std::abs(unit.low), std::abs(unit.high)));
+    }
+    if (at == 0) break;
+    const Layer& before = later_[at - 1];
+    std::vector<double> carried(before.inputs, 0.0);
+    for (std::size_t o = 0; o < before.outputs; ++o) {
+      constant += coefficient[o] * before.bias[o];
+      for (std::size_t i = 0; i < before.inputs; ++i) carried[i] += coefficient[o] * before.weight[o * before.inputs + i];
+    }
+    coefficient = std::move(carried);
+  }
+  out.constant = constant + bias_part(coefficient);
+  bound_by_feature(region.box, coefficient, out);
+  out.rounding = tolerance::kRoundingsOfBound * roundoff_ * size;
+}
+
+std::vector<UnitSplit> Network::sides(const double* row) const {
+  std::vector<double> z = first_layer(row), size, next_size;
+  first_layer_sizes(whole(domain_), size);
+  std::vector<UnitSplit> made;
+  for (std::size_t at = 0; at < later_.size(); ++at) {
+    for (std::size_t h = 0; h < z.size(); ++h)
+      if (std::abs(z[h]) > tolerance::kRoundingsOfBound * roundoff_ * size[h])
+        made.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(h), z[h] > 0});
+    z = next_layer(at, std::move(z));
+    next_layer_sizes(at + 1, size, next_size);
+    size.swap(next_size);
+  }
+  return made;
+}
+
+}  // namespace likely::search

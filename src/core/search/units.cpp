@@ -1,0 +1,163 @@
+#include "units.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../tolerances.hpp"
+#include "duals.hpp"
+#include "fixing.hpp"
+#include "heuristics.hpp"
+
+namespace likely::search {
+
+namespace {
+
+using tolerance::bound_rounding;
+
+// Solves the programme of a node and evaluates its multipliers; false if the node has no row.
+bool solve_units(const Problem& problem, Node& node, double cutoff, Workspace& workspace) {
+  UnitWork& units = *workspace.units;
+  const Region region = region_of(problem, node, cutoff);
+  const std::vector<Goal>& goals = problem.goals(node.alternative);
+  ScoreWorkspace& score = *workspace.scores[node.alternative];
+  if (!problem.score->enter(region, score)) return false;
+  units.triangles.build(region, goals, score);
+  units.triangles.solve(node.basis, cutoff);
+  node.basis = units.triangles.basis();
+  units.network.aggregate(region, goals, units.triangles.multipliers(), score, units.aggregate);
+  if (units.aggregate.upper < -units.aggregate.rounding) return false;
+  units.dual = best_dual(problem, node.box, units.aggregate, -units.aggregate.rounding, 0, {1, 0, 0});
+  node.bound = std::max(node.bound, units.dual.bound - bound_rounding(units.dual.bound));
+  return true;
+}
+
+}  // namespace
+
+Outcome propagate_units(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
+                        Follower* follower) {
+  auto after = [&](Step step, Outcome outcome) {
+    if (follower != nullptr) follower->after(step, node, outcome == Outcome::kOpen);
+    return outcome;
+  };
+  workspace.units->solved = false;
+  for (int round = 0; round < tolerance::kUnitRounds; ++round) {
+    const bool left = solve_units(problem, node, cutoff, workspace);
+    const Outcome outcome = !left ? Outcome::kEmpty : node.bound >= cutoff ? Outcome::kCutOff : Outcome::kOpen;
+    if (after(Step::kUnits, outcome) != Outcome::kOpen) return outcome;
+    if (cutoff == kInf) break;
+    const bool changed =
+        reduced_cost_fixing(problem, evaluation, workspace.units->aggregate, workspace.units->dual, cutoff, node.box);
+    const bool empty = node.box.any_empty(problem.domain);
+    if (after(Step::kReducedCostFixing, empty ? Outcome::kEmpty : Outcome::kOpen) != Outcome::kOpen) return Outcome::kEmpty;
+    if (!changed) break;
+  }
+  workspace.units->solved = true;
+  return Outcome::kOpen;
+}
+
+std::vector<Node> split_unit(const Node& node, double cutoff, Workspace& workspace) {
+  if (!workspace.units || !workspace.units->solved) return {};
+  const Triangles& triangles = workspace.units->triangles;
+  const std::vector<Triangles::Candidate> candidates = triangles.candidates();
+  std::vector<Node> best;
+  double most = -kInf;
+  for (std::size_t i = 0; i < std::min(candidates.size(), tolerance::kProbedUnits); ++i) {
+    std::vector<Node> parts(2, node);
+    double gained = 1;
+    for (const bool on : {false, true}) {
+      const UnitSplit split{candidates[i].layer, candidates[i].unit, on};
+      Node& part = parts[on ? 1 : 0];
+      const double estimate = triangles.probe(split, cutoff, part.basis);
+      part.splits.push_back(split);
+      gained *= std::max(std::min(estimate, cutoff) - node.bound, tolerance::kLeastGain);
+    }
+    if (gained > most) {
+      most = gained;
+      best = std::move(parts);
+    }
+  }
+  return best;
+}
+
+std::vector<Box> split_fraction(const Problem& problem, const Node& node, const Workspace& workspace) {
+  if (!workspace.units || !workspace.units->solved) return {};
+  std::vector<double> point;
+  workspace.units->triangles.point(point);
+  std::vector<Box> parts;
+  double most = 0;
+  for (std::size_t j = 0; j < point.size(); ++j) {
+    const Feature& f = problem.domain.features[j];
+    const Range& range = node.box.range[j];
+    if (f.grid == 0 || f.atom_of(point[j]) >= 0 || range.empty() || node.box.atom_count(f) > 0) continue;
+    const double below = f.down_to_grid(point[j]), above = f.up_to_grid(point[j]);
+    const double fraction = std::min(point[j] - below, above - point[j]) / f.grid;
+    if (!(fraction > tolerance::kLeastFraction) || below < range.low || above > range.high) continue;
+    const double rank = fraction * std::abs(f.cost(above) - f.cost(below));
+    if (rank <= most) continue;
+    most = rank;
+    parts.assign(2, node.box);
+    parts[0].keep_numbers(problem.domain, j, range.low, below);
+    parts[1].keep_numbers(problem.domain, j, above, range.high);
+  }
+  return parts;
+}
+
+void try_solution(const Problem& problem, const Node& node, SolutionPool& pool, Workspace& workspace) {
+  if (!workspace.units->solved) return;
+  std::vector<double> row;
+  workspace.units->triangles.row(row);
+  if (test_row(problem, row, node.alternative, pool, workspace)) pull_back(problem, row, node.alternative, pool, workspace);
+}
+
+namespace {
+
+// Walks from a row; `cheapest` is where to.
+void walk_from(const Problem& problem, std::vector<double> point, std::uint32_t alternative, const std::vector<double>& cheapest,
+               SolutionPool& pool, Workspace& workspace) {
+  UnitWork& units = *workspace.units;
+  ScoreWorkspace& score = *workspace.scores[alternative];
+  const Box box = whole(problem.domain);
+  std::vector<double> row;
+  double before = kInf;
+  for (int step = 0; step < tolerance::kRegionSteps; ++step) {
+    const std::vector<UnitSplit> sides = units.network.sides(point.data());
+    const Region region{box, kInf, sides};
+    if (!problem.score->enter(region, score)) return;
+    units.triangles.build(region, problem.goals(alternative), score);
+    if (units.triangles.solve({}, before) != Simplex::End::kOptimal) return;
+    if (before < kInf && units.triangles.objective() > before - bound_rounding(before)) return;
+    before = units.triangles.objective();
+    units.triangles.row(row);
+    if (test_row(problem, row, alternative, pool, workspace)) pull_back(problem, row, alternative, pool, workspace);
+    units.triangles.point(point);
+    for (std::size_t j = 0; j < point.size(); ++j)
+      if (problem.domain.features[j].atom_of(point[j]) < 0 && problem.domain.features[j].atom_of(cheapest[j]) < 0)
+        point[j] += tolerance::kRegionStep * (cheapest[j] - point[j]);
+  }
+}
+
+}  // namespace
+
+void walk_regions(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace,
+                  const std::function<bool()>& more) {
+  if (problem.likelihood) return;
+  std::vector<double> cheapest;
+  cheapest_row(problem.domain, whole(problem.domain), cheapest);
+  const std::vector<Solution> known = pool.solutions();
+  for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
+    std::vector<std::pair<double, const std::vector<double>*>> from;
+    for (const Solution& each : known)
+      if (each.alternative == a) from.emplace_back(each.cost, &each.row);
+    for (const std::vector<double>& row : rows) {
+      if (!more()) return;
+      bool inside = row.size() == problem.domain.features.size();
+      for (std::size_t j = 0; inside && j < row.size(); ++j) inside = problem.domain.features[j].has(row[j]);
+      if (inside) from.emplace_back(problem.domain.cost(row.data()), &row);
+    }
+    std::stable_sort(from.begin(), from.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    for (std::size_t i = 0; i < std::min(from.size(), tolerance::kRegionStarts) && more(); ++i)
+      walk_from(problem, *from[i].second, a, cheapest, pool, workspace);
+  }
+}
+
+}  // namespace likely::search

@@ -1,0 +1,208 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "build.hpp"
+#include "search/duals.hpp"
+#include "search/simplex.hpp"
+#include "search/triangles.hpp"
+
+namespace likely::search::test {
+
+namespace {
+
+LinearProgramme some_programme(Rng& rng, std::size_t columns, std::size_t rows) {
+  LinearProgramme made;
+  made.reset(columns);
+  for (std::size_t k = 0; k < columns; ++k) made.cost[k] = uniform(rng, -1, 2);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double from = uniform(rng, -2, 1);
+    double* row = made.add_row(from, from + uniform(rng, 0, 3));
+    for (std::size_t k = 0; k < columns; ++k) row[k] = uniform(rng, -1, 1);
+  }
+  return made;
+}
+
+// min over bounds of the Lagrangian at the simplex's multipliers.
+double dual_value(const LinearProgramme& programme, const Simplex& simplex) {
+  double total = 0;
+  for (std::size_t r = 0; r < programme.rows; ++r) {
+    const double y = simplex.multiplier(r);
+    total += y * (y > 0 ? programme.low : programme.high)[programme.columns + r];
+  }
+  for (std::size_t k = 0; k < programme.columns; ++k) {
+    double reduced = programme.cost[k];
+    for (std::size_t r = 0; r < programme.rows; ++r)
+      reduced -= simplex.multiplier(r) * programme.matrix[r * programme.columns + k];
+    total += reduced * (reduced > 0 ? programme.low : programme.high)[k];
+  }
+  return total;
+}
+
+// A domain in which boxes are wide, and a network over it.
+struct Setting {
+  explicit Setting(unsigned seed)
+      : rng(seed),
+        domain(domain_of({reals(-3, 3, 0.5, 0.7, 1.3), reals(-2, 2, 0, 1, 0.4), categories({0, 0.5, 1.5}, 0), reals(-1, 2, 0)})),
+        network(some_network(domain, rng, seed % 2 == 0 ? std::vector<std::size_t>{7} : std::vector<std::size_t>{6, 5})) {}
+
+  std::vector<UnitSplit> some_splits(const std::vector<double>& row) {
+    std::vector<UnitSplit> made;
+    for (const UnitSplit& side : network->sides(row.data()))
+      if (below(rng, 3) == 0) made.push_back(side);
+    return made;
+  }
+
+  double score(const std::vector<double>& row) const {
+    std::vector<double> outputs;
+    network->outputs(row.data(), outputs);
+    return outputs[0];
+  }
+
+  Rng rng;
+  Domain domain;
+  std::unique_ptr<Network> network;
+};
+
+bool on_sides(const Network& network, const std::vector<UnitSplit>& splits, const std::vector<double>& row) {
+  const std::vector<UnitSplit> sides = network.sides(row.data());
+  return std::all_of(splits.begin(), splits.end(), [&](const UnitSplit& split) {
+    return std::any_of(sides.begin(), sides.end(), [&](const UnitSplit& side) {
+      return side.layer == split.layer && side.unit == split.unit && side.on == split.on;
+    });
+  });
+}
+
+double at_row(const Domain& domain, const Relaxation& relaxation, const std::vector<double>& row) {
+  double sum = relaxation.constant;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const std::int32_t k = domain.features[j].atom_of(row[j]);
+    sum += k >= 0 ? relaxation.at_atom(domain.features[j], static_cast<std::size_t>(k))
+                  : relaxation.at_number(domain.features[j], j, row[j]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("the simplex ends with values and multipliers of one objective, or shows that there are no values") {
+  int optimal = 0, infeasible = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    const LinearProgramme programme = some_programme(rng, 2 + seed % 9, 1 + seed % 7);
+    double beyond = 1;  // what no values cost
+    for (const double cost : programme.cost) beyond += std::max(0.0, cost);
+    Simplex simplex;
+    simplex.load(programme);
+    const Simplex::End end = simplex.solve(beyond, 1000);
+    REQUIRE(end != Simplex::End::kStopped);
+    if (end != Simplex::End::kOptimal) {
+      ++infeasible;
+      CHECK(dual_value(programme, simplex) >= beyond - 1e-7);
+      continue;
+    }
+    ++optimal;
+    double objective = 0;
+    for (std::size_t k = 0; k < programme.columns; ++k) {
+      const double value = simplex.value(static_cast<std::uint32_t>(k));
+      CHECK(value >= -1e-8);
+      CHECK(value <= 1 + 1e-8);
+      objective += programme.cost[k] * value;
+    }
+    CHECK(objective == doctest::Approx(simplex.objective()).epsilon(1e-7));
+    CHECK(dual_value(programme, simplex) == doctest::Approx(objective).epsilon(1e-7));
+  }
+  CHECK(optimal > 100);
+  CHECK(infeasible > 10);
+}
+
+TEST_CASE("a simplex that goes on from a basis comes to the same objective") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const LinearProgramme programme = some_programme(rng, 8, 4);
+    Simplex first, second;
+    first.load(programme);
+    if (first.solve(kInf, 1000) != Simplex::End::kOptimal) continue;
+    std::vector<std::uint32_t> basic, nonbasic;
+    for (std::size_t r = 0; r < first.rows(); ++r)
+      if (first.basic(r) < first.columns()) basic.push_back(first.basic(r));
+    for (std::size_t k = 0; k < first.columns(); ++k)
+      if (first.nonbasic(k) >= first.columns()) nonbasic.push_back(first.nonbasic(k));
+    second.load(programme);
+    second.start_from(basic, nonbasic);
+    const std::size_t pivots = second.pivots();
+    CHECK(second.solve(kInf, 1000) == Simplex::End::kOptimal);
+    CHECK(second.pivots() == pivots);
+    CHECK(second.objective() == doctest::Approx(first.objective()).epsilon(1e-7));
+  }
+}
+
+TEST_CASE("the inequality of any multipliers holds for every row of a region that reaches the goal") {
+  int held = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed);
+    const Box box = some_box(setting.domain, setting.rng);
+    const Rows rows = rows_of(setting.domain, box);
+    const std::vector<double>& row = rows[static_cast<std::size_t>(below(setting.rng, static_cast<int>(rows.size())))];
+    const std::vector<UnitSplit> splits = setting.some_splits(row);
+    const std::vector<Goal> goals{{{1.0}, setting.score(row) - 0.1}};
+    const double budget = setting.domain.cost(row.data()) + uniform(setting.rng, 0, 1);
+    const Region region{box, budget, splits};
+    const auto workspace = setting.network->workspace(goals);
+    REQUIRE(setting.network->enter(region, *workspace));
+    UnitMultipliers multipliers{{uniform(setting.rng, 0, 3)}, {}, {}};
+    for (const std::size_t width : seed % 2 == 0 ? std::vector<std::size_t>{7} : std::vector<std::size_t>{6, 5}) {
+      for (auto* prices : {&multipliers.units, &multipliers.chords}) {
+        prices->emplace_back();
+        for (std::size_t h = 0; h < width; ++h) prices->back().push_back(uniform(setting.rng, -1, 2));
+      }
+    }
+    Relaxation inequality;
+    setting.network->aggregate(region, goals, multipliers, *workspace, inequality);
+    for (const std::vector<double>& other : rows) {
+      if (setting.domain.cost(other.data()) > budget || setting.score(other) < goals[0].lower) continue;
+      if (!on_sides(*setting.network, splits, other)) continue;
+      CHECK(at_row(setting.domain, inequality, other) >= -inequality.rounding);
+      ++held;
+    }
+  }
+  CHECK(held > 100);
+}
+
+TEST_CASE("the programme's bound is below every row that reaches the goal, and its row is one if all units are decided") {
+  int exact = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Setting setting(seed);
+    const Box box = whole(setting.domain);
+    const Rows rows = rows_of(setting.domain, box);
+    const std::vector<double>& row = rows[static_cast<std::size_t>(below(setting.rng, static_cast<int>(rows.size())))];
+    const bool all = seed % 3 == 0;
+    const std::vector<UnitSplit> splits = all ? setting.network->sides(row.data()) : setting.some_splits(row);
+    const std::vector<Goal> goals{{{1.0}, setting.score(row) - 0.1}};
+    Problem problem;
+    problem.domain = setting.domain;
+    const double budget = setting.domain.cost(row.data()) + 0.5;
+    const Region region{box, budget, splits};
+    const auto workspace = setting.network->workspace(goals);
+    REQUIRE(setting.network->enter(region, *workspace));
+    Triangles triangles(*setting.network);
+    triangles.build(region, goals, *workspace);
+    REQUIRE(triangles.solve({}, kInf) == Simplex::End::kOptimal);
+    Relaxation inequality;
+    setting.network->aggregate(region, goals, triangles.multipliers(), *workspace, inequality);
+    const double bound = lagrangian(problem, box, inequality, -inequality.rounding, {1, 0, 0});
+    CHECK(bound == doctest::Approx(triangles.objective()).epsilon(1e-6));
+    for (const std::vector<double>& other : rows)
+      if (setting.score(other) >= goals[0].lower && on_sides(*setting.network, splits, other))
+        CHECK(bound <= setting.domain.cost(other.data()) + 1e-9);
+    std::vector<double> solution;
+    triangles.row(solution);
+    if (!all || !on_sides(*setting.network, splits, solution)) continue;
+    if (setting.domain.cost(solution.data()) > triangles.objective() + 1e-9) continue;  // a share of a category
+    CHECK(setting.score(solution) >= goals[0].lower - 1e-9);
+    ++exact;
+  }
+  CHECK(exact > 3);
+}
+
+}  // namespace likely::search::test

@@ -1,0 +1,107 @@
+"""How well values fit together, as a demand: the engine against enumeration, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import likely
+from likely import mio
+from likely.circuit import Circuit, Parametric, Product, Sum, coherence
+from likely.circuit.model.cells import Algebra
+from likely.errors import EngineError, ProblemError
+from likely.problem import Coherence, Limits, Problem, likeliest, why
+from likely.search import solve
+from tests.oracles.search import answers_of, coherences
+from tests.search.judging import LIMITS, judge
+from tests.search.test_follow import loan
+from tests.strategies import generators, problems
+
+
+@st.composite
+def demanding_problems(draw: st.DrawFn) -> Problem:
+    """A problem with a demand on coherence that some rows meet, with one on likelihood or without."""
+    problem = draw(problems(rows=400, plausible=True, parametric=False))
+    assert problem.plausibility is not None
+    asked = replace(problem, coherence=Coherence(problem.plausibility.circuit, -math.inf))
+    rows = answers_of(replace(asked, coherence=None, plausibility=None)).rows
+    assume(len(rows))
+    fits = np.concatenate([coherences(asked, rows, alternative) for alternative in asked.goal.alternatives])
+    assume(np.isfinite(fits).any())
+    lower = float(np.quantile(fits[np.isfinite(fits)], draw(st.sampled_from([0.3, 0.7, 0.95, 1.0])), method="nearest"))
+    plausibility = problem.plausibility if draw(st.booleans()) else None
+    return replace(asked, plausibility=plausibility, coherence=Coherence(problem.plausibility.circuit, lower))
+
+
+@given(demanding_problems(), generators())
+def test_equals_enumeration_and_no_answer_is_lost(problem: Problem, rng: np.random.Generator) -> None:
+    answers = answers_of(problem)
+    if not answers.sure.any():
+        judge(problem, solve(problem, LIMITS), answers)
+        return
+    for row in rng.permutation(answers.rows[answers.sure])[:3]:
+        judge(problem, solve(problem, LIMITS, follow=row), answers)
+
+
+@given(problems(rows=400, plausible=True, parametric=False))
+def test_the_circuit_of_ratios_is_coherence(problem: Problem) -> None:
+    assert problem.plausibility is not None
+    circuit = problem.plausibility.circuit
+    rows = circuit.encode(answers_of(replace(problem, plausibility=None)).rows)
+    assume(len(rows))
+    assert circuit.ratio_core.evaluate(rows, Algebra.SUM, 1) == pytest.approx(coherence(circuit, rows), abs=1e-9)
+
+
+def demanding(shift: float) -> tuple[Problem, np.ndarray]:
+    """A loan whose values must fit together nearly as well as those of a row, or a little better."""
+    row, problem = np.array([1.0, 0.0, 4.0]), loan()
+    assert problem.plausibility is not None
+    fit = float(Coherence(problem.plausibility.circuit, 0.0).coherences(row[None], 1.0)[0])
+    return replace(problem, plausibility=None, coherence=Coherence(problem.plausibility.circuit, fit + shift)), row
+
+
+def test_what_does_not_fit_is_lost() -> None:
+    problem, row = demanding(-1e-6)
+    solve(problem, Limits(solutions=1000), follow=row)
+    problem, row = demanding(1e-3)
+    with pytest.raises(EngineError, match="lost in 'coherence'"):
+        solve(problem, Limits(solutions=1000), follow=row)
+
+
+def test_a_conflict_names_it() -> None:
+    problem, _ = demanding(100.0)
+    conflict = why(problem, solve)
+    (reason,) = conflict.reasons
+    assert reason.constraint is None
+    assert reason.demand.startswith("the values of an answer must fit together (a coherence of at least 9")
+    assert reason.without is not None
+    (named,) = why(problem, solve, coherence_words="all must fit").reasons
+    assert named.demand == "all must fit"
+    with_both = replace(problem, plausibility=replace(loan().plausibility, lower=5.0))  # type: ignore[type-var]
+    assert likeliest(with_both, solve) is None  # of rows that fit together so well there are none
+    assert why(with_both, solve).smallest
+
+
+def test_what_cannot_be_bounded_is_refused() -> None:
+    schema = likely.Schema((likely.Continuous("a", 0, 9), likely.Continuous("b", 0, 9)))
+    leaves = [Parametric(j % 2, "gaussian", float(j), 1.0) for j in range(4)]
+    circuit = Circuit(schema.features, (*leaves, Product((0, 1)), Product((2, 3)), Sum((4, 5), (0.5, 0.5))))
+    with pytest.raises(
+        ProblemError, match="The circuit of a demand on coherence must have histograms and categories only; got one"
+    ):
+        Coherence(circuit, 0.0)
+    with pytest.raises(ProblemError, match="Coherence must have a threshold"):
+        Coherence(loan().plausibility.circuit, math.nan)  # type: ignore[union-attr]
+
+
+def test_programmes_refuse_it() -> None:
+    problem, _ = demanding(-1e-6)
+    with pytest.raises(
+        ProblemError, match="A problem for a solver of mixed-integer programmes must leave open how well values fit"
+    ):
+        mio.solve(problem)

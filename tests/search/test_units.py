@@ -1,0 +1,117 @@
+"""Splits of hidden units: the same answers as by enumeration and by mixed-integer programming, in any units of the features."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import likely
+from likely import Categorical, Continuous, Integer, Schema, mio
+from likely.predictor import Column, Link, ReluNetwork
+from likely.problem import Limits, Problem, to_class
+from likely.search import solve
+from tests.oracles.search import answers_of
+from tests.search.instances import variants
+from tests.search.judging import LIMITS, judge
+from tests.strategies import generators
+from tests.strategies.finite import ruled, some_cost
+from tests.strategies.problem import problems_over
+
+
+@st.composite
+def wide_problems(draw: st.DrawFn) -> Problem:
+    """Three features of ten whole numbers each and one of two categories: enough numbers that units are split."""
+    rng = draw(generators())
+    features = (*(Integer(name, 0, 9) for name in "abc"), Categorical("d", ("x", "y")))
+    schema = draw(ruled(Schema(features, (), tuple(some_cost(rng, feature) for feature in features)), 1))
+    return draw(problems_over(schema, kinds=["network"], plausible=False))
+
+
+def some_network(rng: np.random.Generator, features: int, hidden: tuple[int, ...], *, categories: int = 0) -> ReluNetwork:
+    """Inputs of about unit size: the first features are numbers, the last one has so many categories."""
+    columns = [Column(j, 1.0) for j in range(features)]
+    columns += [Column(features, table=tuple(np.eye(categories)[k]), discrete=True) for k in range(categories)]
+    sizes = [len(columns), *hidden, 1]
+    layers = [
+        (rng.normal(size=(after, before)) / np.sqrt(before), rng.normal(size=after) / 2) for before, after in pairwise(sizes)
+    ]
+    return ReluNetwork(Link("logistic"), ("no", "yes"), tuple(columns), tuple(layers))
+
+
+def asked(rng: np.random.Generator, reals: int, hidden: tuple[int, ...], categories: int) -> Problem | None:
+    """The other class of some row of reals and perhaps one category; none if the network has only one."""
+    features: list[likely.schema.Feature] = [Continuous(f"x{j}", -3, 3) for j in range(reals)]
+    if categories:
+        features.append(Categorical("c", tuple(f"c{k}" for k in range(categories))))
+    schema = Schema(tuple(features), (), tuple(some_cost(rng, feature) for feature in features))
+    form = some_network(rng, reals, hidden, categories=categories)
+    rows = np.column_stack([rng.uniform(-3, 3, (200, reals)), rng.integers(0, max(categories, 1), 200)])[:, : len(features)]
+    scores = form.score(rows)[:, 0]
+    if not (scores > 0.1).any() or not (scores < 0).any():
+        return None
+    return Problem(schema, rows[np.flatnonzero(scores < 0)[0]], form, to_class(form, "yes"))
+
+
+@given(wide_problems(), generators())
+def test_enumeration(problem: Problem, rng: np.random.Generator) -> None:
+    for each in variants(problem, rng, 4):
+        answers = answers_of(each)
+        best = answers.rows[answers.sure][answers.objective[answers.sure].argmin()] if answers.sure.any() else None
+        judge(each, solve(each, LIMITS, follow=best), answers)
+
+
+@given(wide_problems(), generators(), st.sampled_from([2, 5]))
+def test_several_answers(problem: Problem, rng: np.random.Generator, solutions: int) -> None:
+    asked_any = False
+    for each in variants(problem, rng, 3):
+        answers = answers_of(each)
+        if len(answers.rows) != answers.sure.sum() or not answers.sure.any():
+            continue
+        asked_any = True
+        result = solve(each, replace(LIMITS, solutions=solutions))
+        expected = np.sort(answers.objective)[:solutions]
+        assert result.status == "optimal"
+        assert [solution.objective for solution in result.solutions] == pytest.approx(expected, abs=2e-6)
+    assume(asked_any)
+
+
+@pytest.mark.parametrize("hidden", [(6,), (8, 5), (5, 4, 3)])
+@given(rng=generators(), reals=st.integers(3, 8), categories=st.sampled_from([0, 3]))
+def test_mixed_integer_programming(hidden: tuple[int, ...], rng: np.random.Generator, reals: int, categories: int) -> None:
+    pytest.importorskip("pyomo")
+    pytest.importorskip("highspy")
+    problem = asked(rng, reals, hidden, categories)
+    assume(problem is not None)
+    assert problem is not None
+    result, other = solve(problem, LIMITS), mio.solve(problem, Limits(seconds=60))
+    assert result.status == other.status
+    if result.solutions:
+        assert result.solutions[0].objective == pytest.approx(other.solutions[0].objective, abs=1e-5, rel=1e-5)
+        assert solve(problem, LIMITS, follow=other.solutions[0].row).status == "optimal"
+
+
+@given(rng=generators(), exponent=st.sampled_from([-11, -6, 0, 9]), offset=st.sampled_from([0.0, 1.0, 1e9]))
+def test_units_and_offsets_of_features(rng: np.random.Generator, exponent: int, offset: float) -> None:
+    problem = asked(rng, 5, (8, 5), 0)
+    assume(problem is not None)
+    assert problem is not None
+    unit = 10.0**exponent
+    shift = offset * unit
+    columns = tuple(replace(column, slope=1 / unit, center=shift) for column in problem.form.columns)
+    schema = Schema(
+        tuple(Continuous(feature.name, shift - 3 * unit, shift + 3 * unit) for feature in problem.schema.features),
+        (),
+        tuple(replace(cost, up=cost.up / unit, down=cost.down / unit) for cost in problem.schema.costs),
+    )
+    form = replace(problem.form, columns=columns)
+    factual = np.clip(shift + unit * problem.factual, shift - 3 * unit, shift + 3 * unit)
+    moved = Problem(schema, factual, form, to_class(form, "yes"))
+    expected, result = solve(problem, LIMITS), solve(moved, LIMITS)
+    assert expected.status == result.status
+    if expected.solutions:
+        assert result.solutions[0].objective == pytest.approx(expected.solutions[0].objective, abs=1e-5, rel=1e-5)
