@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from hypothesis import strategies as st
 
 from likely import Schema
 from likely.circuit import Circuit, GaussianBlock, learn
-from likely.circuit.learning import blocks, blocks_selection, model_selection
+from likely.circuit.learning import blocks, blocks_selection, blocks_start, model_selection
 from likely.circuit.learning import learn as learning
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import bins_of
 from likely.circuit.learning.blocks import BlockTable, Settings
+from likely.circuit.learning.blocks_selection import Plan
 from likely.circuit.learning.blocks_warps import Curve
-from likely.circuit.learning.table import table_of
+from likely.circuit.learning.table import Table, table_of
 from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Categorical, Continuous
 from likely.schema.values import Numbers
@@ -197,9 +199,16 @@ def test_unknown_cells_are_expected_given_the_rest() -> None:
 def block_table(X: pd.DataFrame, y: Any = None, schema: Schema | None = None) -> BlockTable:
     table = table_of(X, y, schema, None)
     groups = blocks_selection.groups_of(table)
-    warps = blocks_selection.warps_of(table, groups, {j: Curve() for j in blocks_selection.suits(table)})
+    plan = straight(table)
+    warps = blocks_selection.warps_of(table, groups, plan)
     bins = bins_of(table.rows, table.variables)
-    return BlockTable.of(table.rows, Binned.of(table.rows, table.weights, bins), warps, groups)
+    return BlockTable.of(table.rows, Binned.of(table.rows, table.weights, bins), warps, groups, plan.atoms)
+
+
+def straight(table: Table) -> Plan:
+    """No column is warped."""
+    candidates = blocks_selection.candidates_of(table)
+    return Plan({j: Curve() for j in candidates}, {j: each.atoms for j, each in candidates.items()}, Settings(1, 1.0, 0.1))
 
 
 def test_the_circuit_gives_what_the_learner_computed() -> None:
@@ -209,8 +218,9 @@ def test_the_circuit_gives_what_the_learner_computed() -> None:
     X["kind"] = np.random.default_rng(1).choice(["u", "v"], 300)
     table = table_of(X, part, schema, None)
     rows = block_table(X, part, schema)
-    mixture = blocks.fit(rows, Settings(3, 5.0, 0.02), blocks.start(rows, 3, 0))
-    warps = blocks_selection.warps_of(table, rows.groups, dict.fromkeys(rows.columns, Curve()))
+    settings_of = Settings(3, 5.0, 0.02)
+    mixture = blocks.fit(rows, settings_of, blocks_start.start(rows, settings_of, 0))
+    warps = blocks_selection.warps_of(table, rows.groups, straight(table))
     circuit = Circuit(table.features, blocks_selection.circuit_nodes(mixture, warps, rows.others), table.target, 1e-300)
     assert circuit.log_likelihood(table.rows) == pytest.approx(blocks.log_densities(mixture, rows), abs=1e-6)
     assert sum(isinstance(node, GaussianBlock) for node in circuit.nodes) == 4
@@ -219,10 +229,10 @@ def test_the_circuit_gives_what_the_learner_computed() -> None:
 def test_em_does_not_lose_likelihood_without_shrinkage() -> None:
     rows = block_table(drawn(TWO, 400, 0)[0])
     free = Settings(2, 1e-9, 1e-9, background=False)
-    first = blocks.start(rows, 2, 0)
+    first = blocks_start.start(rows, free, 0)
     before = -math.inf
     for _ in range(8):
-        mixture = blocks._maximised(rows, first, free, rows.patterns(), None)
+        mixture = blocks.maximised(rows, first, free, None)
         now = blocks.log_densities(mixture, rows).mean()
         assert now >= before - 1e-3  # the means have a tenth of a row of prior
         before, first = now, blocks.responsibilities(mixture, rows)
@@ -231,19 +241,91 @@ def test_em_does_not_lose_likelihood_without_shrinkage() -> None:
 def test_starts_stay_within_classes() -> None:
     X, part, _ = drawn(TWO, 200, 0)
     rows = block_table(X, part)
-    first = blocks.start(rows, 5, 0)
+    first = blocks_start.start(rows, Settings(5, 1.0, 0.1), 0)
     assert (first.sum(axis=1) == 1).all()
     owner = first.argmax(axis=1)
     assert not set(owner[part == 0]) & set(owner[part == 1])
 
 
-def test_columns_with_atoms_keep_their_leaves() -> None:
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300), "zeros": rng.lognormal(size=300)})
-    X.loc[rng.random(300) < 0.6, "zeros"] = 0.0
-    X["whole"] = rng.integers(0, 5, 300)
+def zero_inflated(count: int, seed: int) -> tuple[pd.DataFrame, Numbers]:
+    """Two correlated lognormals, one of which is 0 in many rows, and the true log-density (of the mass at 0, per unit)."""
+    rng = np.random.default_rng(seed)
+    z = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], count)
+    zero = rng.random(count) < 0.4
+    X = pd.DataFrame({"a": np.where(zero, 0.0, np.exp(z[:, 0])), "b": z[:, 1]})
+    alone = -(z[:, 1] ** 2) / 2 - math.log(2 * math.pi) / 2
+    given_other = -((z[:, 0] - 0.9 * z[:, 1]) ** 2) / (2 * 0.19) - math.log(2 * math.pi * 0.19) / 2 - z[:, 0]
+    return X, alone + np.where(zero, math.log(0.4), math.log(0.6) + given_other)
+
+
+def test_columns_with_atoms_are_in_the_blocks_of_some_components_and_leaves_of_others() -> None:
+    X, _ = zero_inflated(800, 0)
+    unseen, true = zero_inflated(2_000, 1)
+    X["whole"], unseen["whole"] = 0, 0
+    X.loc[X.index % 2 == 0, "whole"] = 1
     table = table_of(X, None, None, None)
+    assert blocks_selection.candidates_of(table)[0].atoms == (0.0,)
     assert blocks_selection.suits(table) == (0, 1)
+    learned = learn(X, None, Schema.infer(X), method="blocks", progress=False)
+    assert learned.method == "blocks"
+    sizes = {len(node.variables) for node in learned.circuit.nodes if isinstance(node, GaussianBlock)}
+    assert sizes == {1, 2}
+    elsewhere = unseen["a"] > 0
+    inside = (unseen["a"] < X["a"].max()) & unseen["b"].between(X["b"].min(), X["b"].max())
+    gap = true + math.log(0.5) - learned.circuit.log_likelihood(unseen)
+    assert gap[elsewhere & inside].mean() <= 0.25
+
+
+def test_atoms_are_few_values_that_many_rows_have() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=500)
+    numbers[:100], numbers[100:180] = 1.0, -1.0
+    X = pd.DataFrame({"atoms": numbers, "none": rng.normal(size=500), "whole": rng.poisson(3.0, 500) * 1.0})
+    X["whole"] += rng.integers(0, 8, 500)
+    table = table_of(X, None, None, None)
+    assert {j: each.atoms for j, each in blocks_selection.candidates_of(table).items()} == {0: (1.0, -1.0), 1: (), 2: ()}
+
+
+def test_the_circuit_of_components_with_different_columns_gives_what_the_learner_computed() -> None:
+    X, _ = zero_inflated(400, 0)
+    X["c"] = np.random.default_rng(1).normal(size=400) + X["b"]
+    X.loc[::7, "c"] = np.nan
+    schema = bounded(X)
+    table, rows = table_of(X, None, schema, None), block_table(X, None, schema)
+    settings_of = Settings(4, 5.0, 0.02)
+    mixture = blocks.fit(rows, settings_of, blocks_start.start(rows, settings_of, 0))
+    assert 0 < mixture.inside[:, 0].sum() < len(mixture.inside)
+    warps = blocks_selection.warps_of(table, rows.groups, straight(table))
+    circuit = Circuit(table.features, blocks_selection.circuit_nodes(mixture, warps, rows.others), table.target, 1e-300)
+    assert circuit.log_likelihood(table.rows) == pytest.approx(blocks.log_densities(mixture, rows), abs=1e-6)
+    assert mixture.parameters == circuit.parameters - sum(len(warp.knots) for warp in warps.values())
+
+
+def test_values_recorded_to_a_step_make_no_component_narrower_than_a_cell() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.choice([1.0, 5.0, 9.0], 300) + np.arange(300) % 5 % 2, "b": rng.normal(size=300).round(1)})
+    X["a"] += np.arange(300) // 30
+    schema = Schema.infer(X)
+    assert schema["a"].grid == 1.0
+    rows = block_table(X, None, schema)
+    settings_of = Settings(6, 1e-6, 1e-6, background=False)
+    mixture = blocks.fit(rows, settings_of, blocks_start.start(rows, settings_of, 0))
+    slopes = np.exp(rows.log_slopes).mean(axis=0)
+    steps = np.array([schema[name].grid for name in X.columns])
+    deviations = np.sqrt(np.einsum("kii->ki", mixture.covariances)) / slopes
+    assert (deviations >= 0.99 * steps / math.sqrt(12)).all()
+
+
+def test_heavy_tails_start_in_shells() -> None:
+    rng = np.random.default_rng(0)
+    z = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 900) * rng.choice([1.0, 6.0], (900, 1), p=[0.8, 0.2])
+    rows = block_table(pd.DataFrame(z, columns=["a", "b"]))
+    settings_of = Settings(2, 1.0, 1e-3, background=False)
+    in_shells, in_clusters = (
+        blocks.log_densities(blocks.fit(rows, each, blocks_start.start(rows, each, 0), rounds=5), rows).mean()
+        for each in (replace(settings_of, shells=True), settings_of)
+    )
+    assert in_shells > in_clusters
 
 
 def test_the_same_circuit_for_the_same_number() -> None:
@@ -275,6 +357,7 @@ def test_ctrl_c_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(LikelyWarning, match="interrupted"):
         outcome = learn(X, None, method="blocks", progress=False)
     assert outcome.interrupted
+    assert outcome.method == "mixture"
     assert outcome.circuit.check().normalised
 
 

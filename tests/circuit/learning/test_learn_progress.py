@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from likely._display import progress
 from likely._display.progress import progress_bar
 from likely.circuit import learn
 from likely.circuit.learning import learn as learn_module
@@ -106,10 +107,22 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("shown", [True, False])
-def test_no_bar_in_a_log(capsys: pytest.CaptureFixture[str], shown: bool) -> None:
+def test_no_bar_in_a_log_and_no_line_for_short_work(capsys: pytest.CaptureFixture[str], shown: bool) -> None:
     X, y = drawn(0, 50)
     learn(X, y, nodes=10, progress=shown)
     assert capsys.readouterr() == ("", "")
+
+
+def test_long_work_leaves_a_line_now_and_then_in_a_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 10.0, 31.0, 40.0, 70.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with progress_bar(True, "Learning") as move:
+        for done, what in ((0.1, "a start"), (0.4, "trees"), (0.5, "more trees"), (0.3, "mixtures")):  # never back
+            move(done, what)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["Learning  40% after 31 s: trees", "Learning  50% after 70 s: mixtures"]
 
 
 def test_no_bar_on_a_terminal_where_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:

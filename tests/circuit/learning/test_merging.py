@@ -51,19 +51,37 @@ def test_merges_lose_the_least(seed: int, components: int, variable: int) -> Non
     assert all(kept not in dropped[:step] and kept != gone for step, (kept, gone) in enumerate(pairs.tolist()))
 
 
-def test_of_many_branches_those_count_that_tell_leaves_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def lost_by(pairs: np.ndarray, counts: np.ndarray, shrinkage: Shrinkage) -> float:
+    """What merges lose, by all branches."""
+    alive, lost = dict(enumerate(counts)), 0.0
+    for kept, dropped in pairs.tolist():
+        one, other = alive[kept], alive.pop(dropped)
+        alive[kept] = one + other
+        lost += leaf_likelihood(one, shrinkage) + leaf_likelihood(other, shrinkage) - leaf_likelihood(one + other, shrinkage)
+    return lost
+
+
+@given(st.integers(0, 2**32))
+def test_of_many_branches_those_count_that_tell_leaves_apart(seed: int) -> None:
+    """Judged by some branches, merges seem to lose a little less than they do; they are nearly as good as those judged by all.
+
+    Of 250 draws, what is seen of the loss was at least 0.92 of it (median 0.99), and the worst merges lost 1.18 times as much as
+    those judged by all (median: the same). Single steps differ by more: two that lose nearly the same are taken in another order.
+    """
     data = table(2, 4000, 1)
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     shrinkage = data.shrinkage[0]
     assert len(shrinkage.parent) > merging.MOST_BRANCHES
     shape = np.exp(rng.normal(size=(12, 1)) * np.linspace(-2, 2, len(data.bins[0])))  # leaves that lean to either side
     counts = rng.poisson(300 * shape * shrinkage.marginal).astype(np.float64)
     shrinkage = shrinkage.fitted(counts)
     some, lost = merging.merges(counts, shrinkage)
-    monkeypatch.setattr(merging, "MOST_BRANCHES", 10**6)
-    every, lost_by_every = merging.merges(counts, shrinkage)
-    np.testing.assert_allclose(lost, lost_by_every, rtol=0.05, atol=1.0)
-    assert merging.after(some[:8], 12).tolist() == merging.after(every[:8], 12).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merging, "MOST_BRANCHES", 10**6)
+        every, lost_by_every = merging.merges(counts, shrinkage)
+    assert 0.85 * lost_by_every.sum() <= lost.sum() <= 1.01 * lost_by_every.sum()
+    for count in (8, 10):
+        assert lost_by(some[:count], counts, shrinkage) <= 1.3 * lost_by(every[:count], counts, shrinkage)
 
 
 def test_equal_leaves_are_merged_first_and_for_nothing() -> None:

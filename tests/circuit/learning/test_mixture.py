@@ -245,6 +245,16 @@ def test_the_first_rounds_may_run_on_a_part(monkeypatch: pytest.MonkeyPatch) -> 
             assert log_densities(fit(data, 60, 0), data).mean() == pytest.approx(whole, abs=0.2)
 
 
+def test_of_many_rows_the_last_rounds_see_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = table(0, 900)
+    whole = fit(data, 60, 0)
+    monkeypatch.setattr(mixture, "MANY_ROWS", 300)
+    some = fit(data, 60, 0)
+    assert log_densities(some, data).mean() == pytest.approx(log_densities(whole, data).mean(), abs=0.2)
+    for counts, of_all in zip(some.counts, whole.counts, strict=True):
+        assert counts.sum() == pytest.approx(of_all.sum())
+
+
 @pytest.mark.parametrize("width", [6, 10])
 def test_rows_that_are_next_to_nothing_beside_the_others(width: int) -> None:
     """Values that only they have are each a billion times likelier in a component of theirs: no product overflows."""

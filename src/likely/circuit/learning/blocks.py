@@ -2,12 +2,16 @@
 
 Columns of numbers with many values share a block: warped (`likely.circuit.learning.blocks_warps`), they are Gaussian within
 a component, with a covariance. All other variables, the class among them, have a leaf per component, shrunk towards the
-marginals (`likely.circuit.learning.smoothing`). Components start from clusters within the classes and are learned by
-expectation-maximisation (EM; Dempster, Laird and Rubin 1977); what is unknown in a row is expected, given the rest of it.
+marginals (`likely.circuit.learning.smoothing`). Components are learned by expectation-maximisation (EM; Dempster, Laird and
+Rubin 1977) from a start (`likely.circuit.learning.blocks_start`); what is unknown in a row is expected, given the rest of it.
+
+A column with *atoms*, values that very many rows share (no debt, a default), is in the block of some components and has a leaf
+in the others: in those whose rows are mostly at an atom.
 
 The covariance of a component is shrunk twice, as held-out rows advise (`likely.circuit.learning.blocks_selection`): towards
 that of all components together, as if `pooled` more rows of theirs had been seen, and towards its diagonal, by the share
-`independent`. The latter is never 0, so that columns that are copies of each other do no harm.
+`independent`. The latter is never 0, so that columns that are copies of each other do no harm. A value that is recorded to a
+step may be anything within its cell, which adds to the variance: no component is narrower than a cell.
 
 A last component, the background, is as wide as the whole table and wider: a row that breaks one of the relations between
 columns is unlikely then, but no more than that, and does not decide alone what held-out rows seem to say.
@@ -15,14 +19,16 @@ columns is unlikely then, but no more than that, and does not decide alone what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import Indices
-from likely.circuit.learning.kmeans import k_means
+from likely.circuit.learning.blocks_moments import Flags, Moments, Products
 from likely.circuit.learning.smoothing import Shrinkage
 from likely.circuit.model.warps import Warp
 from likely.schema.values import Numbers
@@ -35,30 +41,43 @@ LEAST_ROWS, MEAN_ROWS = 0.1, 0.1
 LEAST_VARIANCE = 1e-8
 #: The background: its variance, that of all rows being 1, the share of its diagonal, and its pseudo-rows.
 WIDE, LOOSE, BACKGROUND_ROWS = 2.0, 0.3, 1.0
-#: Rows that the clusters of a start are found in.
-FIRST_ROWS = 10_000
+#: A component has a leaf for a column if at least this share of its rows is at an atom of it.
+MOSTLY = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockTable:
     """Rows as the learner sees them: warped columns of the block, and the bins of the other variables."""
 
     columns: tuple[int, ...]  # which variables are in the block
     warped: Numbers  # row x column of the block; NaN where unknown
-    log_slopes: Numbers  # the sum over the block's columns, in each row
+    log_slopes: Numbers  # of the warps, row x column; 0 where unknown
+    atoms: Flags  # whether a row is at an atom of the column
     others: Binned  # all variables by their bins
-    leaves: tuple[int, ...]  # which variables have leaves
+    leaves: tuple[int, ...]  # which variables have leaves: those without a warp, and the columns with atoms
+    rounding: Numbers  # per column, the variance within the cells of its step (Sheppard's correction), in warped units
     groups: Indices  # the class of each row, 0 where there is none
 
     @classmethod
-    def of(cls, rows: Numbers, binned: Binned, warps: dict[int, Warp], groups: Indices) -> BlockTable:
-        """Encoded rows, warped; the variables without a warp have leaves."""
-        columns = tuple(warps)
+    def of(
+        cls,
+        rows: Numbers,
+        binned: Binned,
+        warps: dict[int, Warp],
+        groups: Indices,
+        atoms: dict[int, tuple[float, ...]] | None = None,
+    ) -> BlockTable:
+        """Encoded rows, warped; the variables without a warp have leaves, and those with atoms too."""
+        columns, values = tuple(warps), atoms or {}
         inside = {j: np.clip(rows[:, j], binned.bins[j].feature.lower, binned.bins[j].feature.upper) for j in columns}
         warped = np.column_stack([warps[j](inside[j]) for j in columns])
-        slopes = np.column_stack([warps[j].log_slope(inside[j]) for j in columns])
-        leaves = tuple(j for j in range(rows.shape[1]) if j not in warps)
-        return cls(columns, warped, np.nansum(slopes, axis=1), binned, leaves, groups)
+        slopes = np.nan_to_num(np.column_stack([warps[j].log_slope(inside[j]) for j in columns]), nan=0.0)
+        at = np.column_stack([np.isin(rows[:, j], values.get(j, ())) for j in columns])
+        leaves = tuple(j for j in range(rows.shape[1]) if j not in warps or values.get(j))
+        grids = np.array([binned.bins[j].feature.grid or 0.0 for j in columns])
+        steps = np.where(np.isnan(warped) | at, np.nan, np.exp(slopes) * grids)
+        rounding = np.nanmean(np.vstack([steps**2, np.zeros_like(grids)]), axis=0) / 12
+        return cls(columns, warped, slopes, at, binned, leaves, rounding, groups)
 
     @property
     def weights(self) -> Numbers:
@@ -67,23 +86,47 @@ class BlockTable:
     def __len__(self) -> int:
         return len(self.warped)
 
-    def patterns(self) -> list[tuple[Indices, Indices]]:
-        """Rows with the same known columns of the block: their places, and those columns."""
+    @cached_property
+    def parts(self) -> list[tuple[Indices, Flags, Products]]:
+        """Rows with the same known columns of the block: their places, which columns those are, and their products."""
         known = ~np.isnan(self.warped)
-        if known.all():
-            return [(np.arange(len(known)), np.arange(known.shape[1]))]
         kinds, which = np.unique(known, axis=0, return_inverse=True)
-        return [(np.flatnonzero(which.ravel() == place), np.flatnonzero(kind)) for place, kind in enumerate(kinds)]
+        places = [np.flatnonzero(which.ravel() == place) for place in range(len(kinds))]
+        filled = np.where(known, self.warped, 0.0)
+        return [(rows, kind, Products(filled[rows])) for rows, kind in zip(places, kinds, strict=True)]
+
+    @cached_property
+    def cells(self) -> Any:
+        """A column per bin of each variable with leaves (a sparse matrix, row x bin): 1 where a row is in it."""
+        from scipy.sparse import csr_matrix
+
+        sizes = np.array([len(self.others.bins[j]) for j in self.leaves], dtype=np.intp)
+        places = self.others.places[:, list(self.leaves)].astype(np.intp)
+        known = places < sizes
+        ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+        columns = (places + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp) if len(sizes) else places)[known]
+        return csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(self), int(sizes.sum())))
+
+    @cached_property
+    def ends(self) -> Indices:
+        """Where the bins of each variable with leaves begin among the cells, but for the first."""
+        return np.cumsum([len(self.others.bins[j]) for j in self.leaves])[:-1].astype(np.intp)
+
+    @cached_property
+    def measures(self) -> Numbers:
+        """The log of the width of each cell where a row has a leaf for a column of the block; 0 for the other variables."""
+        return np.concatenate([np.zeros(0)] + [np.log(self.others.bins[j].measure) * (j in self.columns) for j in self.leaves])
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How large and how free a mixture is."""
+    """How large and how free a mixture is, and where it begins."""
 
     components: int  # but for the background
     pooled: float
     independent: float
     background: bool = True
+    shells: bool = False  # whether components start in shells around the mean of a class, or in clusters
 
 
 @dataclass(frozen=True)
@@ -95,6 +138,7 @@ class BlockMixture:
     weights: Numbers
     means: Numbers  # component x column
     covariances: Numbers  # component x column x column
+    inside: Flags  # component x column: whether the column is in the component's block; it has a leaf if not
     counts: tuple[Numbers, ...]  # per variable with leaves, component x bin
     shrinkage: tuple[Shrinkage, ...]
     interrupted: bool = False
@@ -106,9 +150,16 @@ class BlockMixture:
     @property
     def parameters(self) -> int:
         """The numbers that were learned: of each component its weight, its mean and covariance, and its leaves' bins."""
-        size = len(self.columns)
-        leaves = sum(counts.shape[1] - 1 for counts in self.counts)
-        return int(self.components * (1 + size + size * (size + 1) // 2 + leaves) - 1)
+        size = self.inside.sum(axis=1)
+        blocks = (1 + size + size * (size + 1) // 2).sum()
+        leaves = sum(int(self.uses(j).sum()) * (counts.shape[1] - 1) for j, counts in zip(self.leaves, self.counts, strict=True))
+        return int(blocks + leaves - 1)
+
+    def uses(self, variable: int) -> Flags:
+        """Which components have a leaf of a variable."""
+        if variable in self.columns:
+            return ~self.inside[:, self.columns.index(variable)]
+        return np.ones(self.components, dtype=np.bool_)
 
     def tables(self) -> list[Numbers]:
         """Per variable with leaves, the probability of each bin in each component."""
@@ -116,29 +167,36 @@ class BlockMixture:
 
     def refitted(self) -> BlockMixture:
         """With the strengths of smoothing that suit the leaves as they are now."""
-        fitted = (shrinkage.fitted(counts) for shrinkage, counts in zip(self.shrinkage, self.counts, strict=True))
+        fitted = (
+            shrinkage.fitted(counts[self.uses(j)])
+            for j, shrinkage, counts in zip(self.leaves, self.shrinkage, self.counts, strict=True)
+        )
         return replace(self, shrinkage=tuple(fitted))
 
 
 def fit(
-    table: BlockTable, settings: Settings, first: Numbers, *, progress: Callable[[float], None] = lambda _: None
+    table: BlockTable,
+    settings: Settings,
+    first: Numbers,
+    *,
+    rounds: int = ROUNDS,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> BlockMixture:
-    """A mixture, from responsibilities to begin with (`start`). Ctrl-C ends it with what it has."""
-    patterns = table.patterns()
-    mixture = _maximised(table, first, settings, patterns, None)
+    """A mixture, from responsibilities to begin with (`blocks_start.start`). Ctrl-C ends it with what it has."""
+    mixture = maximised(table, first, settings, None)
     before = -np.inf
     try:
-        for done in range(ROUNDS):
+        for done in range(rounds):
             if done % REFIT_EVERY == 1:
                 mixture = mixture.refitted()
-            logs = joint_logs(mixture, table, patterns)
+            logs = joint_logs(mixture, table)
             total = _log_sum(logs)
             now = float(np.average(total, weights=table.weights))
             if now - before < NO_GAIN and done > 2:
                 break
             before = now
-            mixture = _maximised(table, np.exp(logs - total[:, None]), settings, patterns, mixture)
-            progress((done + 1) / ROUNDS)
+            mixture = maximised(table, np.exp(logs - total[:, None]), settings, mixture)
+            progress((done + 1) / rounds)
     except KeyboardInterrupt:
         return replace(mixture, interrupted=True)
     return mixture
@@ -146,85 +204,41 @@ def fit(
 
 def responsibilities(mixture: BlockMixture, table: BlockTable) -> Numbers:
     """The probability of each component in each row (row x component)."""
-    logs = joint_logs(mixture, table, table.patterns())
+    logs = joint_logs(mixture, table)
     return np.asarray(np.exp(logs - _log_sum(logs)[:, None]))
 
 
 def log_densities(mixture: BlockMixture, table: BlockTable) -> Numbers:
     """The log-likelihood of each row, its density per unit of raw features."""
-    logs = _log_sum(joint_logs(mixture, table, table.patterns())) + table.log_slopes
+    logs = _log_sum(joint_logs(mixture, table)) + table.log_slopes.sum(axis=1)
     for j in table.leaves:
-        logs -= np.append(np.log(table.others.bins[j].measure), 0.0)[table.others.places[:, j]]
-    return logs
-
-
-# -- start ------------------------------------------------------------------------------------------------------------
-
-
-def start(table: BlockTable, components: int, random_state: int) -> Numbers:
-    """Responsibilities (row x component) to begin with: clusters within each class, more where there are more rows."""
-    rng = np.random.default_rng(random_state)
-    shares = _shares(np.bincount(table.groups, weights=table.weights).astype(np.float64), components)
-    if shares is None:
-        return _clusters(table, np.arange(len(table)), components, rng)
-    first = np.zeros((len(table), components))
-    ends = np.cumsum(shares)
-    for group, (end, count) in enumerate(zip(ends, shares, strict=True)):
-        inside = np.flatnonzero(table.groups == group)
-        if len(inside):
-            first[inside, end - count : end] = _clusters(table, inside, count, rng)
-    return first
-
-
-def _shares(rows: Numbers, components: int) -> Indices | None:
-    """How many components start in each class: one at least; None if there are more classes than components."""
-    present = rows > 0
-    if components < present.sum():
-        return None
-    shares = present.astype(np.intp)
-    for _ in range(components - int(shares.sum())):
-        shares[int(np.argmax(np.where(present, rows / np.maximum(shares, 1), -1)))] += 1
-    return shares
-
-
-def _clusters(table: BlockTable, rows: Indices, count: int, rng: np.random.Generator) -> Numbers:
-    """Rows (of those given) x cluster: 1 for a row's own."""
-    if count == 1:
-        return np.ones((len(rows), 1))
-    places = table.others.places[rows].T.astype(np.intp)
-    sizes = np.array(table.others.sizes)
-    places = np.where(places == sizes[:, None], -1, places)
-    ordered = [bins.feature.numeric for bins in table.others.bins]
-    drawn = places if len(rows) <= FIRST_ROWS else places[:, rng.choice(len(rows), FIRST_ROWS, replace=False)]
-    owner = k_means(drawn, sizes.tolist(), ordered, min(count, drawn.shape[1]), rng).nearest(places)
-    return np.eye(count)[owner]
+        if j not in table.columns:
+            logs -= np.append(np.log(table.others.bins[j].measure), 0.0)[table.others.places[:, j]]
+    return np.asarray(logs)
 
 
 # -- expectation ------------------------------------------------------------------------------------------------------
 
 
-def joint_logs(mixture: BlockMixture, table: BlockTable, patterns: Sequence[tuple[Indices, Indices]]) -> Numbers:
+def joint_logs(mixture: BlockMixture, table: BlockTable) -> Numbers:
     """log of weight times density of each component in each row (row x component), in warped columns and bins."""
     logs = np.tile(np.log(mixture.weights), (len(table), 1))
-    for j, probabilities in zip(mixture.leaves, mixture.tables(), strict=True):
-        cells = np.vstack([np.log(np.maximum(probabilities, 1e-300)).T, np.zeros((1, mixture.components))])
-        logs += cells[table.others.places[:, j]]
-    for rows, known in patterns:
-        if len(known):
-            for k in range(mixture.components):
-                logs[rows, k] += _gaussian_logs(
-                    table.warped[np.ix_(rows, known)] - mixture.means[k, known], mixture.covariances[k][np.ix_(known, known)]
-                )
+    if table.leaves:
+        leaves = [
+            np.where(mixture.uses(j)[:, None], np.log(np.maximum(probabilities, 1e-300)), 0.0)
+            for j, probabilities in zip(mixture.leaves, mixture.tables(), strict=True)
+        ]
+        widths = [
+            np.where(mixture.uses(j)[:, None], part, 0.0)
+            for j, part in zip(mixture.leaves, np.split(table.measures, table.ends), strict=True)
+        ]
+        logs += table.cells @ (np.concatenate(leaves, axis=1) - np.concatenate(widths, axis=1)).T
+        logs -= table.log_slopes @ (~mixture.inside).T
+    for rows, known, products in table.parts:
+        coefficients = products.coefficients(mixture.means, mixture.covariances, mixture.inside & known).T
+        for part, made in products.parts():
+            logs[rows[part]] += made @ coefficients
     return logs
-
-
-def _gaussian_logs(away: Numbers, covariance: Numbers) -> Numbers:
-    from scipy.linalg import solve_triangular
-
-    factor = np.linalg.cholesky(covariance)
-    scaled = solve_triangular(factor, away.T, lower=True, check_finite=False)
-    constant = float(np.log(np.diag(factor)).sum()) + len(factor) * np.log(2 * np.pi) / 2
-    return np.asarray(-(scaled**2).sum(axis=0) / 2 - constant)
 
 
 def _log_sum(logs: Numbers) -> Numbers:
@@ -235,64 +249,55 @@ def _log_sum(logs: Numbers) -> Numbers:
 # -- maximisation -----------------------------------------------------------------------------------------------------
 
 
-def _maximised(
-    table: BlockTable,
-    shares: Numbers,
-    settings: Settings,
-    patterns: Sequence[tuple[Indices, Indices]],
-    before: BlockMixture | None,
-) -> BlockMixture:
-    """The mixture that the responsibilities (row x component) make; `before` says what to expect of unknown cells."""
+def maximised(table: BlockTable, shares: Numbers, settings: Settings, before: BlockMixture | None) -> BlockMixture:
+    """The mixture that the responsibilities (row x component) make; `before` says what to expect of hidden columns."""
     if settings.background and shares.shape[1] == settings.components:
         shares = np.column_stack([shares, np.zeros(len(shares))])
     counted = shares * table.weights[:, None]
     rows = counted.sum(axis=0)
+    inside = _inside(table, counted, rows, settings) if before is None else before.inside
     prior = np.where(np.arange(len(rows)) < settings.components, LEAST_ROWS, BACKGROUND_ROWS)
-    weights = (rows + prior) / (rows + prior).sum()
-    counts = []
-    for j in table.leaves:
-        size = len(table.others.bins[j]) + 1
-        place = table.others.places[:, j].astype(np.intp)
-        counts.append(np.array([np.bincount(place, weights=part, minlength=size)[:-1] for part in counted.T]))
-    moments = [_moments(table, part, patterns, before, k) for k, part in enumerate(counted.T[: settings.components])]
-    means, scatters = np.array([mean for mean, _ in moments]), np.array([scatter for _, scatter in moments])
-    covariances = _shrunk(rows[: settings.components], scatters, settings)
+    counts = np.split((table.cells.T @ counted).T, table.ends, axis=1) if table.leaves else []
+    moments = _moments(table, counted[:, : settings.components], inside[: settings.components], before)
+    means = moments.means(MEAN_ROWS)  # the mean of all rows is 0
+    scatters = moments.scatters(means)
+    covariances = _shrunk(moments.rows, scatters, settings) + np.diag(table.rounding)
     if settings.background:
+        covariances = np.concatenate([covariances, _background(moments.rows, means, scatters)[None]])
         means = np.vstack([means, np.zeros(len(table.columns))])
-        covariances = np.concatenate([covariances, _background(rows, means, scatters)[None]])
     shrinkage = tuple(table.others.shrinkage[j] for j in table.leaves) if before is None else before.shrinkage
-    return BlockMixture(table.columns, table.leaves, weights, means, covariances, tuple(counts), shrinkage)
+    weights = (rows + prior) / (rows + prior).sum()
+    return BlockMixture(table.columns, table.leaves, weights, means, covariances, inside, tuple(counts), shrinkage)
 
 
-def _moments(
-    table: BlockTable,
-    counted: Numbers,
-    patterns: Sequence[tuple[Indices, Indices]],
-    before: BlockMixture | None,
-    k: int,
-) -> tuple[Numbers, Numbers]:
-    """The mean of a component's rows and their scatter about it; unknown cells as expected given the known ones."""
-    size = len(table.columns)
-    filled, extra = table.warped, np.zeros((size, size))
-    if len(patterns) > 1 or len(patterns[0][1]) < size:
-        filled = np.array(table.warped)
-        for rows, known in patterns:
-            mean, covariance = (np.zeros(size), np.eye(size)) if before is None else (before.means[k], before.covariances[k])
-            hidden = np.setdiff1d(np.arange(size), known)
-            slope = np.linalg.solve(covariance[np.ix_(known, known)], covariance[np.ix_(known, hidden)])
-            filled[np.ix_(rows, hidden)] = mean[hidden] + (table.warped[np.ix_(rows, known)] - mean[known]) @ slope
-            rest = covariance[np.ix_(hidden, hidden)] - covariance[np.ix_(hidden, known)] @ slope
-            extra[np.ix_(hidden, hidden)] += rest * counted[rows].sum()
-    mean = counted @ filled / (counted.sum() + MEAN_ROWS)  # the mean of all rows is 0
-    away = filled - mean
-    return mean, (away * counted[:, None]).T @ away + extra
+def _inside(table: BlockTable, counted: Numbers, rows: Numbers, settings: Settings) -> Flags:
+    """Which columns are in the block of each component: not those whose atoms most of its rows have."""
+    share = (counted.T @ table.atoms) / np.maximum(rows, 1e-300)[:, None]
+    inside = share < MOSTLY
+    inside[settings.components :] = [j not in table.leaves for j in table.columns]
+    return np.asarray(inside)
+
+
+def _moments(table: BlockTable, counted: Numbers, inside: Flags, before: BlockMixture | None) -> Moments:
+    """What the rows of each component sum up to; hidden columns as expected given the others."""
+    count, size = inside.shape
+    means = np.zeros(inside.shape) if before is None else before.means[:count]
+    covariances = np.broadcast_to(np.eye(size), (count, size, size)) if before is None else before.covariances[:count]
+    whole: Moments | None = None
+    for rows, known, products in table.parts:
+        sums = np.zeros((count, products.width))
+        for part, made in products.parts():
+            sums += counted[rows[part]].T @ made
+        completed = products.moments(sums).completed(inside & known, means, covariances)
+        whole = completed if whole is None else whole + completed
+    assert whole is not None, "there are rows"
+    return whole
 
 
 def _background(rows: Numbers, means: Numbers, scatters: Numbers) -> Numbers:
     """The covariance of the background: that of all rows about 0, loosened and widened."""
-    count = len(scatters)
-    between = (means[:count] * rows[:count, None]).T @ means[:count]
-    whole = (scatters.sum(axis=0) + between) / max(float(rows[:count].sum()), 1e-300)
+    between = (means * rows[:, None]).T @ means
+    whole = (scatters.sum(axis=0) + between) / max(float(rows.sum()), 1e-300)
     diagonal = np.maximum(np.diag(whole), LEAST_VARIANCE)
     return np.asarray(WIDE * ((1 - LOOSE) * whole + LOOSE * np.diag(diagonal)))
 

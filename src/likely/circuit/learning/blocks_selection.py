@@ -1,13 +1,13 @@
 """Which columns share a block, and how many components with how much shrinkage: what is best on held-out rows.
 
-    1. A column of numbers may join if it has enough values and none that very many rows share; it surely does if no value is
-       frequent. In between, it joins if held-out rows are not likelier with a leaf for it.
+    1. A column of numbers may join if it has enough values, besides a few atoms; it surely does if no value is frequent. In
+       between, it joins if held-out rows are not likelier with a leaf for it.
     2. Each gets the kind of warp that suits it (`likely.circuit.learning.blocks_warps`).
     3. For warps as chosen, and if some are bent, for none of them bent: with one component per class the shrinkage is chosen,
-       one of its two parts after the other; then more and more components are tried, the shrinkage adapting, until twice in a
-       row they gain nothing.
-    4. Of all that was tried, the one with the fewest parameters is taken that is not worse than the best by more than a standard
-       error of their difference.
+       one of its two parts after the other; then more and more components are tried, until twice in a row they gain nothing;
+       then the shrinkage adapts to them. What gains nothing in the first folds is not tried in the others.
+    4. Of all that was the best for a while, the one with the fewest parameters is taken that is not worse than the best by more
+       than a standard error of their difference.
 
 The rows held out are those that other methods are judged by (`likely.circuit.learning.model_selection`), so that mixtures with
 and without blocks can be compared row by row.
@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from likely._display.progress import Move
-from likely.circuit.learning import blocks, blocks_warps
+from likely.circuit.learning import blocks, blocks_start, blocks_warps
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import Indices
 from likely.circuit.learning.blocks import BlockMixture, BlockTable, Settings
@@ -38,8 +38,9 @@ from likely.schema.values import Numbers
 
 #: A column may join a block with at least so many values, none of which more than this share of the rows has.
 FEWEST_VALUES, MOST_SHARED = 10, 0.3
-#: It surely does if no value has more than this share.
-RARE = 0.05
+#: It surely does if no value has more than this share. With more, and so many times as many rows as any other value, one is an
+#: atom; a column has a few at most, and this share of the rows elsewhere.
+RARE, PROMINENT, MOST_ATOMS, LEAST_REST = 0.05, 4.0, 3, 0.05
 #: The most components, and the fewest rows for each.
 MOST_COMPONENTS, ROWS_OF_A_COMPONENT = 64, 15
 #: Shares of the diagonal, and rows of all components, that covariances are shrunk by.
@@ -47,17 +48,24 @@ INDEPENDENT = (1e-4, 1e-3, 5e-3, 0.02, 0.1, 0.3, 0.6, 1.0)
 POOLED = (1.0, 5.0, 20.0, 100.0, 500.0)
 #: Where the search for them begins.
 FIRST_INDEPENDENT, FIRST_POOLED = 0.02, 20.0
-#: Sizes in a row that gain nothing before the search ends.
-PATIENCE = 2
-#: With more rows, trials learn from a sample.
-MOST_TRAINING = 10_000
+#: Sizes in a row that gain nothing before the search ends, and how often it begins anew with other shrinkage.
+PATIENCE, TURNS = 2, 2
+#: What does not gain in the first folds is not tried in the others; rounds of a trial.
+FIRST_FOLDS, ROUNDS = 2, 30
+#: Components per class, where columns have atoms, with which it is tried which columns join.
+PARTS_OF_A_CLASS = 3
+#: With more rows, or products of two columns in them, trials learn from a sample, but not from fewer; and what was chosen
+#: learns from one at first, before a few rounds with all.
+MOST_TRAINING, MOST_PRODUCTS, LEAST_TRAINING = 10_000, 2_000_000, 2_000
+MOST_AT_FIRST, LAST_ROUNDS = 50_000, 5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to learn: the kind of warp of each column in the block, and the settings of the mixture."""
+    """What to learn: the kind of warp of each column in the block, the atoms of those that have some, and the settings."""
 
     curves: dict[int, Curve]
+    atoms: dict[int, tuple[float, ...]]
     settings: Settings
 
 
@@ -70,21 +78,44 @@ class BlockChoice:
     interrupted: bool = False
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A column that may join a block: its atoms, and the share of the other rows that have their most frequent value."""
+
+    atoms: tuple[float, ...]
+    share: float
+
+    @property
+    def surely(self) -> bool:
+        """Whether there is nothing to be said against it."""
+        return not self.atoms and self.share <= RARE
+
+
 def suits(table: Table) -> tuple[int, ...]:
     """The variables that may join a block."""
-    return tuple(j for j, _ in _candidates(table))
+    return tuple(candidates_of(table))
 
 
-def _candidates(table: Table) -> Iterator[tuple[int, float]]:
-    """Variables that may join a block, and the share of the rows that have their most frequent value."""
-    for j, feature in enumerate(table.features):
-        if feature.numeric and not feature.atoms:
-            known = ~np.isnan(table.rows[:, j])
-            values, place = np.unique(table.rows[known, j], return_inverse=True)
-            if len(values) >= FEWEST_VALUES:
-                share = float(np.bincount(place, weights=table.weights[known]).max() / table.weights[known].sum())
-                if share <= MOST_SHARED:
-                    yield j, share
+def candidates_of(table: Table) -> dict[int, Candidate]:
+    """The variables that may join a block."""
+    each = ((j, _candidate(table, j)) for j, feature in enumerate(table.features) if feature.numeric and not feature.atoms)
+    return {j: candidate for j, candidate in each if candidate is not None}
+
+
+def _candidate(table: Table, variable: int) -> Candidate | None:
+    known = ~np.isnan(table.rows[:, variable])
+    values, place = np.unique(table.rows[known, variable], return_inverse=True)
+    if len(values) < FEWEST_VALUES:
+        return None
+    rows = np.bincount(place, weights=table.weights[known])
+    order = np.argsort(-rows, kind="stable")
+    shares = rows[order] / rows.sum()
+    count = max((many for many in range(1, MOST_ATOMS + 1) if shares[many - 1] >= max(RARE, PROMINENT * shares[many])), default=0)
+    rest = float(shares[count:].sum())
+    share = float(shares[count] / rest)
+    if len(values) - count < FEWEST_VALUES or rest < LEAST_REST or share > MOST_SHARED:
+        return None
+    return Candidate(tuple(values[order[:count]].tolist()), share)
 
 
 def groups_of(table: Table) -> Indices:
@@ -96,12 +127,19 @@ def groups_of(table: Table) -> Indices:
     return np.asarray(place, dtype=np.intp)
 
 
-def warps_of(table: Table, groups: Indices, curves: dict[int, Curve], which: Indices | None = None) -> dict[int, Warp]:
-    """The warp of each column in the block, learned from some of the rows."""
+def column_of(table: Table, groups: Indices, variable: int, atoms: tuple[float, ...], which: Indices | None = None) -> Column:
+    """A column without its atoms, in some of the rows."""
     rows = slice(None) if which is None else which
+    values = table.rows[rows, variable]
+    values = np.where(np.isin(values, atoms), np.nan, values)
+    return Column.of(table.features[variable], values, table.weights[rows], groups[rows])
+
+
+def warps_of(table: Table, groups: Indices, plan: Plan, which: Indices | None = None) -> dict[int, Warp]:
+    """The warp of each column in the block, learned from some of the rows."""
     return {
-        j: blocks_warps.warp_of(curve, Column.of(table.features[j], table.rows[rows, j], table.weights[rows], groups[rows]))
-        for j, curve in curves.items()
+        j: blocks_warps.warp_of(curve, column_of(table, groups, j, plan.atoms.get(j, ()), which))
+        for j, curve in plan.curves.items()
     }
 
 
@@ -113,99 +151,111 @@ class _Folds:
     binned: Binned
     groups: Indices
     splits: Sequence[tuple[Indices, Indices]]
-    curves: dict[int, Curve]
+    plan: Plan
     random_state: int
-    tried: dict[tuple[tuple[int, ...], Settings], Judged] = field(default_factory=dict)
-    #: Per fold and number of components, what the trial before ended with: the next one begins there.
-    starts: dict[tuple[int, int], Numbers] = field(default_factory=dict)
+    #: Per columns in the block, settings and fold: held-out log-likelihoods, and the parameters.
+    tried: dict[tuple[tuple[int, ...], Settings, int], tuple[Numbers, int]] = field(default_factory=dict)
+    #: Per fold, number of components and kind of start, what the trial before ended with: the next one begins there.
+    starts: dict[tuple[int, int, bool], Numbers] = field(default_factory=dict)
+    #: The columns of the last trial, and per fold its rows, warped.
+    warped: tuple[tuple[int, ...], list[tuple[BlockTable, BlockTable]]] = ((), [])
 
     @cached_property
     def parts(self) -> list[tuple[Binned, Binned, dict[int, Warp]]]:
         """Per fold the rows to learn from, those to judge by, and the warps."""
         return [
-            (
-                self.binned.some(learned).alone(),
-                self.binned.some(judged),
-                warps_of(self.table, self.groups, self.curves, learned),
-            )
+            (self.binned.some(learned).alone(), self.binned.some(judged), warps_of(self.table, self.groups, self.plan, learned))
             for learned, judged in self.splits
         ]
 
-    def judge(self, columns: tuple[int, ...], settings: Settings) -> Judged:
-        """Held-out log-likelihoods with these columns in the block."""
-        key = columns, settings
+    def judge(self, columns: tuple[int, ...], settings: Settings, folds: int | None = None) -> Judged:
+        """Held-out log-likelihoods with these columns in the block, in the first folds or all."""
+        done = [self._judged(columns, settings, fold) for fold in range(len(self.splits[:folds]))]
+        weights = np.concatenate([self.table.weights[judged] for _, judged in self.splits[:folds]])
+        parameters = max(each for _, each in done)
+        return Judged(np.concatenate([logs for logs, _ in done]), weights, parameters, parameters)
+
+    def better(self, columns: tuple[int, ...], settings: Settings, other: Settings) -> bool:
+        """Whether settings gain on others: in the first folds, or nothing else is tried, and in all."""
+        return all(
+            self.judge(columns, settings, folds).mean > self.judge(columns, other, folds).mean for folds in (FIRST_FOLDS, None)
+        )
+
+    def _judged(self, columns: tuple[int, ...], settings: Settings, fold: int) -> tuple[Numbers, int]:
+        """Held-out log-likelihoods of one fold, and the parameters."""
+        key = columns, settings, fold
         if key not in self.tried:
-            logs, parameters = [], 0
-            for fold, ((learned, judged), (training, unseen, warps)) in enumerate(zip(self.splits, self.parts, strict=True)):
-                inside = {j: warps[j] for j in columns}
-                rows = self._warped(learned, training, inside)
-                begin = fold, settings.components
-                if begin not in self.starts:
-                    self.starts[begin] = blocks.start(rows, settings.components, self.random_state)
-                fitted = blocks.fit(rows, settings, self.starts[begin])
-                if fitted.interrupted:
-                    raise KeyboardInterrupt
-                self.starts[begin] = blocks.responsibilities(fitted, rows)[:, : settings.components]
-                logs.append(blocks.log_densities(fitted, self._warped(judged, unseen, inside)))
-                parameters = max(parameters, fitted.parameters)
-            self.tried[key] = Judged(np.concatenate(logs), self.weights, parameters, parameters)
+            rows, unseen = self._tables(columns)[fold]
+            begin = fold, settings.components, settings.shells
+            if begin not in self.starts:
+                self.starts[begin] = blocks_start.start(rows, settings, self.random_state)
+            fitted = blocks.fit(rows, settings, self.starts[begin], rounds=ROUNDS)
+            if fitted.interrupted:
+                raise KeyboardInterrupt
+            self.starts[begin] = blocks.responsibilities(fitted, rows)[:, : settings.components]
+            self.tried[key] = blocks.log_densities(fitted, unseen), fitted.parameters
         return self.tried[key]
 
-    @cached_property
-    def weights(self) -> Numbers:
-        """Of the rows that are judged by."""
-        return np.concatenate([self.table.weights[judged] for _, judged in self.splits])
+    def _tables(self, columns: tuple[int, ...]) -> list[tuple[BlockTable, BlockTable]]:
+        """Per fold the rows to learn from and those to judge by, with these columns in the block."""
+        if self.warped[0] != columns:
+            tables = []
+            for (learned, judged), (training, unseen, warps) in zip(self.splits, self.parts, strict=True):
+                inside = {j: warps[j] for j in columns}
+                tables.append((self._warped(learned, training, inside), self._warped(judged, unseen, inside)))
+            self.warped = columns, tables
+        return self.warped[1]
 
     def _warped(self, which: Indices, binned: Binned, warps: dict[int, Warp]) -> BlockTable:
-        return BlockTable.of(self.table.rows[which], binned, warps, self.groups[which])
+        return BlockTable.of(self.table.rows[which], binned, warps, self.groups[which], self.plan.atoms)
 
 
 def select(table: Table, binned: Binned, most: int | None, random_state: int, *, progress: Move) -> BlockChoice:
     """What to learn from a table that has columns for a block; `most` is the largest circuit, counted as `size_of` does."""
     rng = np.random.default_rng(random_state)
     groups = groups_of(table)
-    classes = int(groups.max()) + 1
-    candidates = dict(_candidates(table))
-    curves: dict[int, Curve] = {}
-    settings = Settings(classes, FIRST_POOLED, FIRST_INDEPENDENT)
+    candidates = candidates_of(table)
+    plan = Plan(
+        {}, {j: each.atoms for j, each in candidates.items()}, Settings(int(groups.max()) + 1, FIRST_POOLED, FIRST_INDEPENDENT)
+    )
     try:
         for done, j in enumerate(candidates):
             progress(0.2 * done / len(candidates), "warping columns")
-            curves[j] = blocks_warps.choose(Column.of(table.features[j], table.rows[:, j], table.weights, groups), rng)
-        rows = len(table.rows)
-        if rows < FEWEST_ROWS:
-            return BlockChoice(Plan(curves, replace(settings, components=1)), None)
-        parts = [
-            (
-                learned[:MOST_TRAINING]
-                if len(learned) <= MOST_TRAINING
-                else np.sort(rng.choice(learned, MOST_TRAINING, replace=False)),
-                judged,
-            )
-            for learned, judged in splits(copies(table.rows), len(table.variables), np.random.default_rng(random_state))
-        ]
+            plan.curves[j] = blocks_warps.choose(column_of(table, groups, j, plan.atoms[j]), rng)
+        if len(table.rows) < FEWEST_ROWS:
+            return BlockChoice(replace(plan, settings=replace(plan.settings, components=1)), None)
+        parts = _parts(table, len(candidates), random_state, rng)
         trials: list[_Trial] = []
         columns = tuple(candidates)
-        for part, kinds in enumerate(_kinds(curves)):
-            folds = _Folds(table, binned, groups, parts, kinds, random_state)
-            columns = _joined(folds, candidates, settings, progress) if not part else columns
-            search = _Search(folds, columns, settings, most)
+        for part, curves in enumerate(_kinds(plan.curves)):
+            folds = _Folds(table, binned, groups, parts, replace(plan, curves=curves), random_state)
+            columns = _joined(folds, candidates, progress) if not part else columns
+            search = _Search(folds, columns, plan.settings, most)
             search.run(progress)
-            inside = {j: kinds[j] for j in columns}
-            trials += [_Trial(inside, each, folds.tried[columns, each]) for each in search.tried]
+            inside = {j: curves[j] for j in columns}
+            trials += [_Trial(replace(plan, curves=inside, settings=each), folds.judge(columns, each)) for each in search.tried]
     except KeyboardInterrupt:
-        curves.update({j: Curve() for j in candidates if j not in curves})
-        return BlockChoice(Plan(curves, settings), None, interrupted=True)
+        plan.curves.update({j: Curve() for j in candidates if j not in plan.curves})
+        return BlockChoice(plan, None, interrupted=True)
     chosen = trials[plainest([trial.judged for trial in trials])]
-    return BlockChoice(Plan(chosen.curves, chosen.settings), chosen.judged)
+    return BlockChoice(chosen.plan, chosen.judged)
+
+
+def _parts(table: Table, columns: int, random_state: int, rng: np.random.Generator) -> list[tuple[Indices, Indices]]:
+    """Rows to learn from, a sample if they are many, and rows to judge by: those that other methods are judged by."""
+    parts = splits(copies(table.rows), len(table.variables), np.random.default_rng(random_state))
+    most = min(MOST_TRAINING, max(LEAST_TRAINING, 2 * MOST_PRODUCTS // (columns * (columns + 1))))
+    return [
+        (learned if len(learned) <= most else np.sort(rng.choice(learned, most, replace=False)), judged)
+        for learned, judged in parts
+    ]
 
 
 @dataclass(frozen=True)
 class _Trial:
     """What was tried, and how it did on held-out rows."""
 
-    curves: dict[int, Curve]
-    settings: Settings
+    plan: Plan
     judged: Judged
 
 
@@ -219,15 +269,18 @@ def _kinds(curves: dict[int, Curve]) -> Iterator[dict[int, Curve]]:
         yield {j: replace(curve, deviation=0.0) for j, curve in curves.items()}
 
 
-def _joined(folds: _Folds, candidates: dict[int, float], settings: Settings, progress: Move) -> tuple[int, ...]:
+def _joined(folds: _Folds, candidates: dict[int, Candidate], progress: Move) -> tuple[int, ...]:
     """The columns of the block: those without frequent values, and of the others those that are worth it."""
     columns = tuple(candidates)
-    for j in sorted(candidates, key=lambda j: -candidates[j]):
+    settings = folds.plan.settings
+    if any(candidate.atoms for candidate in candidates.values()):
+        settings = replace(settings, components=PARTS_OF_A_CLASS * settings.components)
+    for j in sorted(candidates, key=lambda j: -candidates[j].share):
         rest = tuple(k for k in columns if k != j)
-        if candidates[j] > RARE and rest:
+        if not candidates[j].surely and rest:
             progress(0.2, "choosing columns")
-            if folds.judge(rest, settings).mean > folds.judge(columns, settings).mean:
-                columns = rest
+            without, within = (folds.judge(each, settings, FIRST_FOLDS).mean for each in (rest, columns))
+            columns = rest if without > within else columns
     return columns
 
 
@@ -242,15 +295,33 @@ class _Search:
     tried: list[Settings] = field(default_factory=list)
 
     def run(self, progress: Move) -> None:
-        best, failed = self._fits(self.first), 0
-        sizes = list(self._sizes())
+        """Try settings: the shrinkage adapts, then the number of components, and once more."""
+        best = self._adapted(self._fits(self.first))
+        self.tried = self.tried or [best]
+        for _ in range(TURNS):
+            grown = self._grown(best, progress)
+            if grown == best:
+                return
+            best = self._adapted(grown)
+
+    def _grown(self, best: Settings, progress: Move) -> Settings:
+        """With more components, as long as they gain."""
+        failed = 0
+        sizes = [size for size in self._sizes() if size > best.components]
         for step, components in enumerate(sizes):
             progress(0.2 + 0.7 * step / len(sizes), f"trying {components} blocks")
-            here = self._adapted(replace(best, components=components))
-            failed = 0 if not step or self._mean(here) > self._mean(best) else failed + 1
-            best = max(best, here, key=self._mean) if step else here
+            better = [here for here in self._begun(replace(best, components=components)) if self._gains(here, best)]
+            failed = 0 if better else failed + 1
+            best = max(better, key=self._mean, default=best)
             if failed == PATIENCE:
-                return
+                break
+        return best
+
+    def _begun(self, settings: Settings) -> Iterator[Settings]:
+        """With either kind of start; there is but one where a class has one component."""
+        yield settings
+        if settings.components >= 2 * self.first.components:
+            yield replace(settings, shells=not settings.shells)
 
     def _sizes(self) -> Iterator[int]:
         """One component per class, and so much more each time that it may matter."""
@@ -282,15 +353,18 @@ class _Search:
         """The best of the settings with one number changed, step by step from the first."""
         for direction in (1, -1):
             place = values.index(first) + direction
-            while 0 <= place < len(values) and self._mean(near := changed(best, values[place])) > self._mean(best):
+            while 0 <= place < len(values) and self._gains(near := changed(best, values[place]), best):
                 best, place = near, place + direction
         return best
 
+    def _gains(self, settings: Settings, best: Settings) -> bool:
+        """Whether settings are better than the best so far; both, if so, are among those to choose from."""
+        gains = self.folds.better(self.columns, settings, best)
+        self.tried += [each for each in (best, *([settings] if gains else [])) if each not in self.tried]
+        return gains
+
     def _mean(self, settings: Settings) -> float:
-        judged = self.folds.judge(self.columns, settings)
-        if settings not in self.tried:
-            self.tried.append(settings)
-        return judged.mean
+        return self.folds.judge(self.columns, settings).mean
 
 
 def size_of(columns: int, variables: int, components: int) -> int:
@@ -301,31 +375,49 @@ def size_of(columns: int, variables: int, components: int) -> int:
 def learned(
     table: Table, binned: Binned, choice: BlockChoice, random_state: int, *, progress: Move
 ) -> tuple[BlockMixture, dict[int, Warp]]:
-    """What was chosen, learned from all rows."""
+    """What was chosen, learned from all rows; of very many, from a sample at first."""
     groups = groups_of(table)
-    warps = warps_of(table, groups, choice.plan.curves)
-    rows = BlockTable.of(table.rows, binned, warps, groups)
+    warps = warps_of(table, groups, choice.plan)
     settings = choice.plan.settings
-    first = blocks.start(rows, settings.components, random_state)
-    mixture = blocks.fit(rows, settings, first, progress=lambda done: progress(done, f"{settings.components} blocks"))
+
+    def moved(done: float) -> None:
+        progress(done, f"{settings.components} blocks")
+
+    def warped(which: Indices) -> BlockTable:
+        return BlockTable.of(table.rows[which], binned.some(which), warps, groups[which], choice.plan.atoms)
+
+    whole, rng = np.arange(len(table.rows)), np.random.default_rng(random_state)
+    drawn = whole if len(whole) <= MOST_AT_FIRST else np.sort(rng.choice(whole, MOST_AT_FIRST, replace=False))
+    rows = warped(drawn)
+    mixture = blocks.fit(rows, settings, blocks_start.start(rows, settings, random_state), progress=moved)
+    if len(drawn) < len(whole) and not mixture.interrupted:
+        rows = warped(whole)
+        mixture = blocks.fit(rows, settings, blocks.responsibilities(mixture, rows)[:, : settings.components], rounds=LAST_ROUNDS)
     return replace(mixture, interrupted=mixture.interrupted or choice.interrupted), warps
 
 
 def circuit_nodes(mixture: BlockMixture, warps: dict[int, Warp], binned: Binned) -> tuple[Node, ...]:
     """The nodes of the circuit: a sum of products of a block and leaves."""
     builder = Builder()
-    leaves = [
-        [builder.add(binned.bins[j].leaf(j, probabilities)) for probabilities in table]
-        for j, table in zip(mixture.leaves, mixture.tables(), strict=True)
-    ]
-    products = []
+    return builder.below(builder.mixture(products(mixture, warps, binned, builder), mixture.weights))
+
+
+def products(mixture: BlockMixture, warps: dict[int, Warp], binned: Binned, builder: Builder) -> list[int]:
+    """The components as nodes: products of a block, of columns that are in it, and leaves."""
+    tables = list(zip(mixture.leaves, mixture.tables(), strict=True))
+    made = []
     for k in range(mixture.components):
-        factor = np.linalg.cholesky(mixture.covariances[k])
-        block = GaussianBlock(
-            mixture.columns,
-            tuple(warps[j] for j in mixture.columns),
-            tuple(mixture.means[k].tolist()),
-            tuple(tuple(row[: i + 1].tolist()) for i, row in enumerate(factor)),
-        )
-        products.append(builder.product([builder.add(block), *(of_variable[k] for of_variable in leaves)]))
-    return builder.below(builder.mixture(products, mixture.weights))
+        parts = [builder.add(binned.bins[j].leaf(j, table[k])) for j, table in tables if mixture.uses(j)[k]]
+        inside = np.flatnonzero(mixture.inside[k])
+        if len(inside):
+            factor = np.linalg.cholesky(mixture.covariances[k][np.ix_(inside, inside)])
+            variables = tuple(mixture.columns[place] for place in inside)
+            block = GaussianBlock(
+                variables,
+                tuple(warps[j] for j in variables),
+                tuple(mixture.means[k, inside].tolist()),
+                tuple(tuple(row[: i + 1].tolist()) for i, row in enumerate(factor)),
+            )
+            parts.insert(0, builder.add(block))
+        made.append(builder.product(parts))
+    return made

@@ -8,9 +8,10 @@ variance,
 
 needs the rows only for the counts n_p and the C_g: curves are tried at a cost that does not grow with the table.
 
-The candidates, the plainest first: a line; the power curve (Yeo and Johnson 2000; Box and Cox 1964 from either end) that
-is likeliest; and curves in between these and the quantiles, whose log-slopes have the prior that neighbours differ from
-those of the power curve by a deviation. A later one is taken if held-out rows gain more by it than chance explains.
+The candidates, the plainest first: a line; the power curve (Yeo and Johnson 2000; for heavy tails on both sides the modulus
+transformation, John and Draper 1980; Box and Cox 1964 from either end) that is likeliest; and curves in between these and the
+quantiles, whose log-slopes have the prior that neighbours differ from those of the power curve by a deviation. A later one is
+taken if held-out rows gain more by it than chance explains.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ DEVIATIONS = (0.1, 0.3, 1.0)
 FOLDS, ERRORS = 5, 1.0
 #: Rows of the whole table that the variance of a group is shrunk towards.
 PRIOR_ROWS = 5.0
-#: Of the powers that are tried: of Yeo and Johnson's, of Box and Cox's, and where the latter begin, in deviations.
-POWERS, ROOTS, OFFSETS = np.linspace(-3.0, 5.0, 33), np.linspace(-1.0, 2.0, 13), (0.01, 0.1, 0.5, 2.0)
+#: Of the powers that are tried: of Yeo and Johnson's, of the modulus, of Box and Cox's, and where the latter begin, in
+#: deviations.
+POWERS, MODULI = np.linspace(-3.0, 5.0, 33), np.linspace(-0.5, 2.0, 11)
+ROOTS, OFFSETS = np.linspace(-1.0, 2.0, 13), (0.01, 0.1, 0.5, 2.0)
 #: The least distance of a knot from the end of a warp, in deviations: they may be neighbouring doubles.
 LEAST_ROOM = 1e-15
 #: The least variance of z in a group.
@@ -106,9 +109,9 @@ class Column:
 
     @cached_property
     def knots(self) -> Numbers:
-        """Quantiles, then some in each tail up to the ends of the domain or far beyond what was seen."""
+        """Quantiles, or next to them, then some in each tail up to the ends of the domain or far beyond what was seen."""
         count = int(np.clip(len(self.values) // ROWS_OF_A_PIECE, 2, MOST_KNOTS))
-        inner = np.quantile(self.values, np.linspace(BEYOND, 1 - BEYOND, count))
+        inner = _between(np.unique(self.values), np.quantile(self.values, np.linspace(BEYOND, 1 - BEYOND, count)))
         low, high = self.values.min() - FAR * (inner[-1] - inner[0]), self.values.max() + FAR * (inner[-1] - inner[0])
         below = np.linspace(max(low, self.lower), inner[0], TAIL_PIECES, endpoint=False)
         over = np.linspace(min(high, self.upper), inner[-1], TAIL_PIECES, endpoint=False)[::-1]
@@ -120,6 +123,12 @@ class Column:
         kept += [float(knot) for knot in np.concatenate([below, inner, over]) if first + least <= knot <= last - least]
         apart = np.concatenate([[True], np.diff(kept) >= least])
         return np.append(np.array(kept)[apart], last)
+
+
+def _between(values: Numbers, knots: Numbers) -> Numbers:
+    """Knots midway between the two values that they lie between or on: on which piece a row is must not be an accident."""
+    place = np.clip(np.searchsorted(values, knots), 1, len(values) - 1)
+    return np.unique((values[place - 1] + values[place]) / 2) if len(values) > 1 else knots
 
 
 def ends(feature: Feature) -> tuple[float, float]:
@@ -202,8 +211,22 @@ def _covariance(rows: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
 
 def power_logs(column: Column, knots: Numbers, moments: _Moments) -> Numbers:
     """The log-slopes of the likeliest power curve."""
-    curves = np.array(list(_power_curves(column, knots)))
+    curves = _limited(np.array(list(_power_curves(column, knots))), column, knots)
     return np.asarray(curves[int(np.argmax(moments.values(curves)))])
+
+
+def _limited(curves: Numbers, column: Column, knots: Numbers) -> Numbers:
+    """The curves (curve x piece) without the steepness that no rows speak for, near the pole of a logarithm for one.
+
+    Beyond all but a few of the rows a curve is no steeper than where they begin: a value that is a little less than the
+    least seen must not be impossible.
+    """
+    ordered = np.sort(column.values)
+    few = min(ROWS_OF_A_PIECE, len(ordered) - 1) // 2
+    first, last = np.clip(np.searchsorted(knots, [ordered[few], ordered[-1 - few]]) - 1, 0, len(knots) - 2)
+    curves[:, :first] = np.minimum(curves[:, :first], curves[:, first : first + 1])
+    curves[:, last + 1 :] = np.minimum(curves[:, last + 1 :], curves[:, last : last + 1])
+    return curves
 
 
 def _power_curves(column: Column, knots: Numbers) -> Iterator[Numbers]:
@@ -211,6 +234,7 @@ def _power_curves(column: Column, knots: Numbers) -> Iterator[Numbers]:
     yield np.zeros(len(middle))
     sign = np.sign(middle)
     yield from (sign * (power - 1) * np.log1p(np.abs(middle)) for power in POWERS)
+    yield from ((power - 1) * np.log1p(np.abs(middle)) for power in MODULI)
     low, high = float(column.values.min()), float(column.values.max())
     for offset in OFFSETS:
         for away in (middle - low, high - middle):

@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from likely._display.progress import Move, progress_bar
 from likely._jobs import thread_count
-from likely.circuit.learning import blocks_selection, grow, mixture, model_selection
-from likely.circuit.learning.binned import Binned
+from likely.circuit.learning import blocks_selection, grow
 from likely.circuit.learning.bins import FINEST, Bins, bins_of
-from likely.circuit.learning.blocks_selection import BlockChoice
 from likely.circuit.learning.cross_fitting import Fold, cross_fitted
-from likely.circuit.learning.grow import Grown
 from likely.circuit.learning.learnspn import learn_structure, one_blas_thread
-from likely.circuit.learning.splits import copies
+from likely.circuit.learning.outcomes import Learner, Method, Outcome, nowhere, part
 from likely.circuit.learning.table import Table, table_of
 from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.circuit import Circuit
@@ -31,7 +28,6 @@ from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Schema
 from likely.schema.values import Numbers
 
-Method: TypeAlias = Literal["mixture", "tree", "blocks"]
 #: What "auto" chooses from, where it suits the table. Add "blocks" when the engines can bound them.
 AUTO: tuple[Method, ...] = ("mixture", "tree")
 
@@ -84,7 +80,9 @@ def learn(
 ) -> Learned:
     """A circuit of the rows of a table and, if `y` is given, of their classes.
 
-    Ctrl-C ends a mixture or a tree early, with what it has.
+    Of many rows a sample says what the circuit is made of: its method, size, shared leaves and warps are chosen on some ten
+    thousand rows, and nearly all rounds of learning run on some hundred thousand; the last ones run on all, so that every number
+    of the circuit is learned from all rows. Ctrl-C ends a mixture or a tree early, with what it has.
 
     Args:
         X: The table, or rows that the schema has encoded; unknown cells (NaN) are summed over.
@@ -92,9 +90,10 @@ def learn(
         schema: What the columns are; inferred if left out, with room for numbers beyond those of the table. All of the
             circuit's mass lies within the bounds of the features.
         method: "mixture" (`learning.mixture`: small and likely for any table), "tree" (`learning.grow`: for discrete
-            tables, where each variable has at most 32 bins), "blocks" (`learning.blocks`: for tables of reals; mixtures whose
-            components are warped Gaussians of the columns of numbers), "learnspn" (`learning.learnspn`: the paper's learner),
-            or "auto": a tree, if the table is discrete and the tree is better on held-out rows, else a mixture.
+            tables, where each variable has at most 32 bins), "blocks" (`learning.outcomes`: for tables with reals; whichever is
+            best on held-out rows of a mixture of warped Gaussians of the columns of numbers, `learning.blocks`, of one of the
+            former, and of a mixture of both), "learnspn" (`learning.learnspn`: the paper's learner), or "auto": a tree, if the
+            table is discrete and the tree is better on held-out rows, else a mixture.
         nodes: The most nodes of a mixture or tree, which has at least a leaf per variable; a block counts as many as it has
             parameters. Left out, a few sizes are tried, and the smallest is taken that is not worse on held-out rows
             (`learning.model_selection`).
@@ -106,7 +105,7 @@ def learn(
         floor: The circuit's; left out, it is `FLOOR`, or less if a density that was learned is.
         cross_fit: Whether to learn from parts of the rows too, with what was chosen, so that it is known how likely rows are
             that a circuit has not seen (`learning.cross_fitting`).
-        progress: Whether to show a bar on a terminal or in a notebook.
+        progress: Whether to show a bar on a terminal or in a notebook, and in a log a line every half a minute.
         n_jobs: Threads to work on; None or -1 for one per core. The same circuit on any number.
 
     Returns:
@@ -121,21 +120,22 @@ def learn(
     _check_settings(method, nodes, weights, min_slice, finest)
     table = table_of(X, y, schema, weights)
     with progress_bar(progress, "Learning") as move, one_blas_thread():
-        first = _part(move, 0.0, 0.5 if cross_fit else 1.0)
+        first = part(move, 0.0, 0.5 if cross_fit else 1.0)
         if method == "learnspn":
             outcome = _learnspn(table, min_slice, threshold, finest, random_state, first)
         else:
-            outcome = _chosen(table, method, nodes, finest, random_state, threads, first)
-
-        def again(part: Table) -> Circuit | None:
-            alike = outcome.again(part)
-            return None if alike.interrupted else _circuit(part, alike.nodes, floor)
-
-        folds: tuple[Fold, ...] = ()
-        if cross_fit and not outcome.interrupted:
-            folds = cross_fitted(table, again, random_state, _part(move, 0.5, 1.0))
+            methods = _methods(method, bins_of(table.rows, table.variables, finest), table)
+            outcome = Learner(finest, random_state, threads).chosen(table, methods, nodes, first)
+        folds = _folds(table, outcome, floor, random_state, part(move, 0.5, 1.0)) if cross_fit else ()
     if outcome.interrupted:
         warnings.warn("Learning was interrupted; the circuit is what was learned until then.", LikelyWarning, stacklevel=2)
+    return _learned(table, outcome, folds, floor, threads, started)
+
+
+def _learned(
+    table: Table, outcome: Outcome, folds: tuple[Fold, ...], floor: float | None, threads: int, started: float
+) -> Learned:
+    """The circuit, and what there is to say of it."""
     circuit = _circuit(table, outcome.nodes, floor)
     train = float(np.average(circuit.log_likelihood(table.rows, n_jobs=threads), weights=table.weights))
     seconds, count = time.perf_counter() - started, len(table.rows)
@@ -144,111 +144,27 @@ def learn(
     )
 
 
-def _part(move: Move, low: float, high: float) -> Move:
-    """Moves a bar through a part of it."""
-    return lambda done, what: move(low + (high - low) * done, what)
+def _folds(table: Table, outcome: Outcome, floor: float | None, random_state: int, move: Move) -> tuple[Fold, ...]:
+    """Circuits of parts of the rows, learned with what was chosen; none if choosing was interrupted."""
 
+    def again(part: Table) -> Circuit | None:
+        alike = outcome.again(part)
+        return None if alike.interrupted else _circuit(part, alike.nodes, floor)
 
-def _nowhere(done: float, what: str) -> None:
-    """Moves no bar."""
+    return () if outcome.interrupted else cross_fitted(table, again, random_state, move)
 
 
 def _circuit(table: Table, nodes: tuple[Node, ...], floor: float | None) -> Circuit:
     return Circuit(table.features, nodes, table.target, _floor(nodes) if floor is None else floor)
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """What a method learned, and how it learns another table with the settings that were chosen."""
-
-    nodes: tuple[Node, ...]
-    method: str
-    validation: float
-    settings: dict[str, float]
-    again: Callable[[Table], _Outcome]
-    interrupted: bool = False
-
-
-def _chosen(table: Table, method: str, nodes: int | None, finest: float, random_state: int, threads: int, move: Move) -> _Outcome:
-    """What is best on held-out rows, learned from all."""
-    bins = bins_of(table.rows, table.variables, finest)
-    methods = _methods(method, bins, table)
-    binned = Binned.of(table.rows, table.weights, bins)
-    histograms = tuple(each for each in methods if each != "blocks")
-    part = 0.5 / max(1, len({"blocks"} & set(methods)) + bool(histograms))
-    choice = blocks = None
-    if histograms:
-        choice = model_selection.select(
-            binned,
-            nodes,
-            random_state,
-            methods=histograms,
-            groups=copies(table.rows),
-            threads=threads,
-            progress=_part(move, 0.0, part),
-        )
-    if "blocks" in methods and not (choice and choice.kept):
-        blocks = blocks_selection.select(table, binned, nodes, random_state, progress=_part(move, 0.5 - part, 0.5))
-    if blocks is not None and (choice is None or _are_better(blocks, choice)):
-        return _with_blocks(table, binned, blocks, finest, random_state, _part(move, 0.5, 1.0))
-    assert choice is not None, "there is a method"
-    return _with_histograms(binned, choice, finest, random_state, threads, _part(move, 0.5, 1.0))
-
-
-def _with_histograms(
-    binned: Binned, choice: model_selection.Choice, finest: float, random_state: int, threads: int, move: Move
-) -> _Outcome:
-    """The mixture or tree that was chosen, learned from all rows."""
-
-    def progress(done: float) -> None:
-        move(done, f"{choice.nodes} nodes")
-
-    def again(other: Table) -> _Outcome:
-        cut = Binned.of(other.rows, other.weights, bins_of(other.rows, other.variables, finest))
-        return _with_histograms(cut, replace(choice, kept=None), finest, random_state, threads, _nowhere)
-
-    sizes = [choice.nodes]
-    fitted = choice.kept or next(
-        model_selection.fitted(choice.method, binned, sizes, random_state, threads=threads, progress=progress)
-    )
-    made = fitted.circuit_nodes if isinstance(fitted, Grown) else mixture.circuit_nodes(fitted, binned.bins)
-    return _Outcome(made, choice.method, choice.validation, {"nodes at most": float(choice.nodes)}, again, fitted.interrupted)
-
-
-def _are_better(blocks: BlockChoice, choice: model_selection.Choice) -> bool:
-    """Whether blocks do better on held-out rows, or as well with fewer parameters."""
-    if blocks.judged is None or choice.judged is None:
-        return False
-    return model_selection.plainest([choice.judged, blocks.judged], by="parameters") == 1
-
-
-def _with_blocks(table: Table, binned: Binned, choice: BlockChoice, finest: float, random_state: int, move: Move) -> _Outcome:
-    """The mixture of blocks that was chosen, learned from all rows."""
-
-    def again(other: Table) -> _Outcome:
-        cut = Binned.of(other.rows, other.weights, bins_of(other.rows, other.variables, finest))
-        return _with_blocks(other, cut, choice, finest, random_state, _nowhere)
-
-    fitted, warps = blocks_selection.learned(table, binned, choice, random_state, progress=move)
-    settings = choice.plan.settings
-    return _Outcome(
-        blocks_selection.circuit_nodes(fitted, warps, binned),
-        "blocks",
-        choice.judged.mean if choice.judged else math.nan,
-        {
-            "components": float(settings.components),
-            "columns in blocks": float(len(warps)),
-            "pooled": settings.pooled,
-            "independent": settings.independent,
-        },
-        again,
-        fitted.interrupted,
-    )
-
-
 def _methods(method: str, bins: Sequence[Bins], table: Table) -> tuple[Method, ...]:
     """The methods to choose from."""
-    suits = {"mixture": True, "tree": grow.suits(bins), "blocks": bool(blocks_selection.suits(table))}
+    suits = {
+        "mixture": True,
+        "tree": grow.suits(bins),
+        "blocks": len(blocks_selection.suits(table)) >= (1 if method == "blocks" else 2),
+    }
     if method == "auto":
         return tuple(each for each in AUTO if suits[each])
     if method == "tree" and not suits["tree"]:
@@ -259,10 +175,11 @@ def _methods(method: str, bins: Sequence[Bins], table: Table) -> tuple[Method, .
     if method == "blocks" and not suits["blocks"]:
         rule = f"have a column of numbers with {blocks_selection.FEWEST_VALUES} values, none of them in most rows"
         raise CircuitError("A table to learn blocks of", rule, "none", "use method='auto'")
-    return tuple(each for each in ("mixture", "tree", "blocks") if each == method)
+    among: tuple[Method, ...] = ("mixture", "tree", "blocks")
+    return tuple(each for each in among if each == method or (method == "blocks" and suits[each]))
 
 
-def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, random_state: int, move: Move) -> _Outcome:
+def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, random_state: int, move: Move) -> Outcome:
     """The paper's learner: nothing is chosen."""
     least = max(1, round(min_slice * len(table.rows)))
     made = learn_structure(
@@ -275,12 +192,12 @@ def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, r
         progress=lambda done: move(done, "dividing rows and columns"),
     )
     settings = {"smallest slice": float(least), "threshold": threshold}
-    return _Outcome(
+    return Outcome(
         made,
         "learnspn",
         math.nan,
         settings,
-        lambda other: _learnspn(other, min_slice, threshold, finest, random_state, _nowhere),
+        lambda other: _learnspn(other, min_slice, threshold, finest, random_state, nowhere),
     )
 
 

@@ -38,6 +38,8 @@ ROUNDS, REFIT_EVERY = 15, 5
 HELD_BACK = 2.0
 #: The rounds before leaves are merged run on at most as many rows, and cells of them, drawn at random.
 FIRST_ROWS, FIRST_CELLS = 100_000, 5_000_000
+#: With more rows, the rounds after it run on so many of them, but for the last ones: all rows have a say in every number.
+MANY_ROWS, WITH_ALL = 200_000, 3
 #: The most components for each leaf that a variable has: of more, too many would have to share one.
 PER_LEAF = 16
 #: The most components at all: the time to merge their leaves grows with the third power.
@@ -110,10 +112,11 @@ def fit(
             mixture = _em_round(mixture, part, HELD_BACK if held_back else 1.0, threads)
             progress((done + 1) / (2 * ROUNDS + 2))
         mixture = shared(mixture.refitted(), nodes)
+        many = table.drawn(MANY_ROWS, rng)
         for done in range(ROUNDS):
             if done % REFIT_EVERY == 0:
                 mixture = mixture.refitted()
-            mixture = _em_round(mixture, table, 1.0, threads)
+            mixture = _em_round(mixture, many if done < ROUNDS - WITH_ALL else table, 1.0, threads)
             progress((ROUNDS + done + 3) / (2 * ROUNDS + 2))
     except KeyboardInterrupt:
         return replace(mixture if mixture.nodes <= nodes else shared(mixture, nodes), interrupted=True)

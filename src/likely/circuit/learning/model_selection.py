@@ -66,17 +66,20 @@ class Judged:
         return float(np.average(self.logs, weights=self.weights))
 
 
-def plainest(candidates: Sequence[Judged], by: Literal["size", "parameters"] = "size") -> int:
+def plainest(
+    candidates: Sequence[Judged], by: Literal["size", "parameters"] = "size", matters: float = NO_MATTER, errors: float = 1.0
+) -> int:
     """The place of the smallest (by nodes or parameters) that is not worse than the best.
 
-    That is, by no more than a standard error of their difference, or by nothing that matters. Of equally large ones, the best.
+    That is, by no more than so many standard errors of their difference, or by nothing that matters. Of equally large ones,
+    the best.
     """
     best = max(candidates, key=lambda judged: judged.mean)
 
     def good_enough(judged: Judged) -> bool:
         behind = best.mean - judged.mean
         spread = np.average((best.logs - judged.logs - behind) ** 2, weights=judged.weights)
-        return behind <= max(float(np.sqrt(spread / len(judged.logs))), NO_MATTER)
+        return behind <= max(errors * float(np.sqrt(spread / len(judged.logs))), matters)
 
     places = [place for place, judged in enumerate(candidates) if good_enough(judged)]
     return min(places, key=lambda place: (getattr(candidates[place], by), -candidates[place].mean))

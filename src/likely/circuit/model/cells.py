@@ -7,7 +7,7 @@ leaves keep their formula; the table has what their steps are (zero, where they 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -145,8 +145,34 @@ def _kind(node: Node) -> NodeKind:
     return kinds.get(type(node), NodeKind.LEAF)
 
 
-def compiled(circuit: Circuit, cells: tuple[Cells, ...]) -> CoreCircuit:
-    """The circuit in the compiled core."""
+def ratios(circuit: Circuit, cells: tuple[Cells, ...], core: CoreCircuit) -> CoreCircuit:
+    """A circuit, not normalised, whose logarithm at a row is log p(x) - sum_j log p_j(x_j): the coherence.
+
+    Every leaf of variable j is divided by the marginal p_j, which is constant on cells, too: a mixture of the same leaves, each
+    with the derivative of the circuit by it where nothing is known.
+
+    Args:
+        circuit: One without blocks and parametric leaves.
+        cells: Its leaves over cells.
+        core: Itself in the compiled core.
+    """
+    shares = np.exp(core.differentiate(core.sweep(np.zeros((1, len(circuit.nodes)))))[0])
+    divided = []
+    for part in cells:
+        densities = np.maximum(part.densities, circuit.floor)
+        marginal = shares[list(part.leaves)] @ densities
+        divided.append(replace(part, densities=np.divide(densities, marginal, where=marginal > 0, out=np.zeros_like(densities))))
+    return compiled(circuit, tuple(divided), floor=0.0)
+
+
+def compiled(circuit: Circuit, cells: tuple[Cells, ...], *, floor: float | None = None) -> CoreCircuit:
+    """The circuit in the compiled core.
+
+    Args:
+        circuit: Its nodes.
+        cells: Its leaves over cells.
+        floor: The least density of every leaf; the circuit's own if left out.
+    """
     children = [node.children if isinstance(node, (Sum, Product)) else () for node in circuit.nodes]
     weights = [
         node.weights if isinstance(node, Sum) else (1.0,) * len(edges)
@@ -158,7 +184,7 @@ def compiled(circuit: Circuit, cells: tuple[Cells, ...]) -> CoreCircuit:
         start.astype(np.int64),
         np.array([child for edges in children for child in edges], dtype=np.int32),
         np.array([weight for edges in weights for weight in edges], dtype=np.float64),
-        circuit.floor,
+        circuit.floor if floor is None else floor,
     )
     for part in cells:
         parametric = [p or ParametricPart("gaussian", 0.0, 1.0, 0.0) for p in part.parametric]

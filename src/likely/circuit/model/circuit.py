@@ -17,7 +17,7 @@ from likely._core import Circuit as CoreCircuit
 from likely._files import read_text, write_text
 from likely._jobs import thread_count
 from likely.circuit.model.blocks import GaussianBlock
-from likely.circuit.model.cells import Algebra, Cells, cells_of, compiled
+from likely.circuit.model.cells import Algebra, Cells, cells_of, compiled, ratios
 from likely.circuit.model.check import Report, report, scopes
 from likely.circuit.model.nodes import Leaf, Node, Product, Sum, node_from_dict, node_to_dict, parameters
 from likely.circuit.model.tabular import encoded_column, encoded_table
@@ -271,9 +271,14 @@ class Circuit:
         """This circuit in the compiled core."""
         return compiled(self, self.cells)
 
+    @cached_property
+    def ratio_core(self) -> CoreCircuit:
+        """In the compiled core, a circuit whose logarithm at a row is its coherence; for one without blocks and families."""
+        return ratios(self, self.cells, self.core)
+
     def __getstate__(self) -> dict[str, Any]:
         """The value alone: what was compiled is compiled again where it is needed."""
-        return {key: value for key, value in self.__dict__.items() if key not in ("cells", "core")}
+        return {key: value for key, value in self.__dict__.items() if key not in ("cells", "core", "ratio_core")}
 
 
 def _array(X: Any) -> Numbers:

@@ -43,7 +43,7 @@ def coherence(circuit: Circuit, rows: pd.DataFrame | Numbers, *, n_jobs: int | N
 
     The pointwise total correlation (Watanabe 1960; of two variables, their pointwise mutual information). It is 0 where the
     variables are independent, and negative where values that are common alone are rare together. It says nothing
-    about values that are rare alone: look at the log-likelihood too.
+    about values that are rare alone: look at the log-likelihood too. An impossible row has -inf.
 
     Args:
         circuit: The distribution.
@@ -54,10 +54,11 @@ def coherence(circuit: Circuit, rows: pd.DataFrame | Numbers, *, n_jobs: int | N
         A number per row, in nats.
     """
     encoded = circuit.encode(rows)
-    total = log_likelihood(circuit, encoded, n_jobs=n_jobs)
+    whole = log_likelihood(circuit, encoded, n_jobs=n_jobs)
+    total = np.zeros(len(encoded))
     for j in range(len(circuit.variables)):
         values, which = np.unique(encoded[:, j], return_inverse=True)  # NaN, of likelihood 1, is one of them
         alone = np.full((len(values), len(circuit.variables)), np.nan)
         alone[:, j] = values
-        total = total - log_likelihood(circuit, alone, n_jobs=n_jobs)[which]
-    return np.asarray(total)
+        total += log_likelihood(circuit, alone, n_jobs=n_jobs)[which]
+    return np.where(whole > -np.inf, whole - np.where(whole > -np.inf, total, 0.0), -np.inf)

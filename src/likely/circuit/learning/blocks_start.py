@@ -1,0 +1,96 @@
+"""Where the components of a mixture of blocks begin: clusters of rows within each class, or shells around its mean.
+
+Where columns have atoms, rows with different columns at them start apart. Clusters are found by k-means over the bins of all
+variables. Shells are rows about as far from the mean of their class, in deviations of their class: where tails are heavy, a
+class is Gaussians of one mean and several widths.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likely.circuit.learning.bins import Indices
+from likely.circuit.learning.blocks import BlockTable, Settings
+from likely.circuit.learning.kmeans import k_means
+from likely.schema.values import Numbers
+
+#: Rows that clusters are found in.
+FIRST_ROWS = 2_000
+#: A part of a class with other columns at atoms starts alone with as many rows, and this share of all.
+FEWEST_ROWS, FEWEST_SHARE = 30, 0.01
+#: The share of the diagonal in the covariance by which rows are far from a mean.
+LOOSE = 0.05
+
+
+def start(table: BlockTable, settings: Settings, random_state: int) -> Numbers:
+    """Responsibilities (row x component) to begin with, within each class, more components where there are more rows."""
+    rng = np.random.default_rng(random_state)
+    components = settings.components
+    groups = _groups(table, components)
+    shares = _shares(np.bincount(groups, weights=table.weights).astype(np.float64), components)
+    divided = _shells if settings.shells else _clusters
+    if shares is None:
+        return divided(table, np.arange(len(table)), components, rng)
+    first = np.zeros((len(table), components))
+    ends = np.cumsum(shares)
+    for group, (end, count) in enumerate(zip(ends, shares, strict=True)):
+        inside = np.flatnonzero(groups == group)
+        if len(inside):
+            first[inside, end - count : end] = divided(table, inside, count, rng)
+    return first
+
+
+def _groups(table: BlockTable, most: int) -> Indices:
+    """The classes of rows; where columns have atoms, parts of classes with the same columns at them, as many as may be.
+
+    A rare part joins the one of its class that differs in the fewest columns.
+    """
+    if not table.atoms.any():
+        return table.groups
+    kinds, which = np.unique(np.column_stack([table.groups, table.atoms]), axis=0, return_inverse=True)
+    which = which.ravel()
+    rows = np.bincount(which, weights=table.weights)
+    order = np.argsort(-rows, kind="stable")
+    first = {int(kinds[place, 0]): int(place) for place in order[::-1]}  # the largest part of each class
+    kept = list(first.values())
+    enough = max(FEWEST_ROWS, FEWEST_SHARE * float(rows.sum()))
+    kept += [int(place) for place in order if place not in kept and rows[place] >= enough][: max(0, most - len(kept))]
+    away = (kinds[:, None, 1:] != kinds[None, kept, 1:]).sum(axis=2) + (kinds[:, None, 0] != kinds[None, kept, 0]) * kinds.shape[
+        1
+    ]
+    return np.asarray(away.argmin(axis=1)[which], dtype=np.intp)
+
+
+def _shares(rows: Numbers, components: int) -> Indices | None:
+    """How many components start in each class: one at least; None if there are more classes than components."""
+    present = rows > 0
+    if components < present.sum():
+        return None
+    shares = present.astype(np.intp)
+    for _ in range(components - int(shares.sum())):
+        shares[int(np.argmax(np.where(present, rows / np.maximum(shares, 1), -1)))] += 1
+    return shares
+
+
+def _clusters(table: BlockTable, rows: Indices, count: int, rng: np.random.Generator) -> Numbers:
+    """Rows (of those given) x cluster: 1 for a row's own."""
+    if count == 1:
+        return np.ones((len(rows), 1))
+    places = table.others.places[rows].T.astype(np.intp)
+    sizes = np.array(table.others.sizes)
+    places = np.where(places == sizes[:, None], -1, places)
+    ordered = [bins.feature.numeric for bins in table.others.bins]
+    drawn = places if len(rows) <= FIRST_ROWS else places[:, rng.choice(len(rows), FIRST_ROWS, replace=False)]
+    owner = k_means(drawn, sizes.tolist(), ordered, min(count, drawn.shape[1]), rng).nearest(places)
+    return np.eye(count)[owner]
+
+
+def _shells(table: BlockTable, rows: Indices, count: int, rng: np.random.Generator) -> Numbers:
+    """Rows (of those given) x shell, the innermost first: 1 for a row's own."""
+    z = np.nan_to_num(table.warped[rows])
+    away = z - z.mean(axis=0)
+    covariance = away.T @ away / len(rows) + 1e-8 * np.eye(z.shape[1])
+    loose = (1 - LOOSE) * covariance + LOOSE * np.diag(np.diag(covariance))
+    far = (away * np.linalg.solve(loose, away.T).T).sum(axis=1)
+    order = np.argsort(np.argsort(far, kind="stable"), kind="stable")
+    return np.eye(count)[order * count // len(rows)]
