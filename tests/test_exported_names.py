@@ -171,6 +171,7 @@ NAMES = {
         "Alternative",
         "Bounds",
         "Callback",
+        "Coherence",
         "Conflict",
         "Engine",
         "Goal",

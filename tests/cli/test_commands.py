@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import subprocess
@@ -14,7 +15,7 @@ import pandas as pd
 import pytest
 
 import likely
-from likely.cli import main
+from likely.cli import main, question
 from likely.cli.codes import Code
 from tests.explain import examples
 
@@ -133,6 +134,14 @@ def test_plausibility_by_name(asked: list[str], word: str, variant: Any, capsys:
     printed = said_json(capsys)
     printed.pop("why_not")
     assert likely.Explanation.from_dict(printed).query.plausibility == variant
+
+
+def test_coherence_is_a_field_of_the_question() -> None:
+    parser = argparse.ArgumentParser()
+    question.add(parser)
+    explainer = examples.explainer_of()
+    assert question.question_of(parser.parse_args(["--coherence", "0.3"]), explainer) == likely.Question(coherence=0.3)
+    assert question.question_of(parser.parse_args([]), explainer) == likely.Question()
 
 
 def test_a_row_in_a_file_and_on_the_input(

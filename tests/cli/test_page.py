@@ -32,5 +32,5 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 def test_every_option_of_a_question_is_explained() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for option in ("--target", "-k", "--lock", "--max-changes", "--plausibility", "--of", "--weight", "--seconds"):
+    for option in ("--target", "-k", "--lock", "--max-changes", "--plausibility", "--coherence", "--of", "--weight", "--seconds"):
         assert f"`{option} " in text

@@ -46,7 +46,7 @@ def test_save_and_load_without_pickle(tmp_path: Path) -> None:
     ):
         likely.Explainer.load(tmp_path)
     (tmp_path / "kept" / "explainer.json").write_text('{"version": 99}')
-    with pytest.raises(ExplainerError, match=r"The version of a saved explainer must be 3 or less; got 99"):
+    with pytest.raises(ExplainerError, match=r"The version of a saved explainer must be 4 or less; got 99"):
         likely.Explainer.load(tmp_path / "kept", model_of())
     (tmp_path / "kept" / "explainer.json").write_text("no")
     with pytest.raises(ExplainerError, match=r"A saved explainer must be JSON"):

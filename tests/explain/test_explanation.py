@@ -200,9 +200,9 @@ def test_json_that_is_none() -> None:
     data = json.loads(text)
     with pytest.raises(ExplainerError, match=r"An explanation's text must be JSON"):
         likely.Explanation.from_json("{")
-    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 4 or less; got 5"):
-        likely.Explanation.from_dict({**data, "version": 5})
-    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 4 or less; got list"):
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 5 or less; got 6"):
+        likely.Explanation.from_dict({**data, "version": 6})
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 5 or less; got list"):
         likely.Explanation.from_json("[]")
     with pytest.raises(ExplainerError, match=r"An explanation's data must have all its parts and no others; got .*surprise"):
         likely.Explanation.from_dict({**data, "surprise": 1})
@@ -226,7 +226,7 @@ def test_a_file_of_version_1_is_read() -> None:
     assert answer.query.values == tuple(data["query"]["values"])
     assert answer.best.sentence == data["counterfactuals"][0]["sentence"]
     assert [counterfactual.cost for counterfactual in answer.counterfactuals] == [old["cost"] for old in data["counterfactuals"]]
-    assert answer.to_dict()["version"] == 4
+    assert answer.to_dict()["version"] == 5
     assert likely.Explanation.from_json(answer.to_json()) == answer
 
 

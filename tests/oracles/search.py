@@ -102,6 +102,20 @@ def log_likelihoods(problem: Problem, rows: np.ndarray, alternative: Alternative
     return np.asarray(logs - plausibility.log_given(problem.factual, target))
 
 
+def coherences(problem: Problem, rows: np.ndarray, alternative: Alternative) -> np.ndarray:
+    """How well values fit together, and with the class of an alternative: log p(x) less the logs of all marginals."""
+    assert problem.coherence is not None
+    circuit = problem.coherence.circuit
+    with_class = circuit.target is not None and alternative.class_index is not None
+    encoded = circuit.encode(rows, problem.form.classes[alternative.class_index] if with_class else None)
+    joint, total = circuit.log_likelihood(encoded), np.zeros(len(rows))
+    for j in range(encoded.shape[1]):
+        alone = np.full(encoded.shape, math.nan)
+        alone[:, j] = encoded[:, j]
+        total += circuit.log_likelihood(alone)
+    return np.array([-math.inf if log == -math.inf else log - less for log, less in zip(joint, total, strict=True)])
+
+
 def exact_scores(problem: Problem, rows: np.ndarray) -> bool:
     """Whether all scores are sums and products of few bits, so that every way to compute them gives the same double."""
     numbers = np.where(rows < -(2.0**999), 0.0, rows)
@@ -162,6 +176,12 @@ def _reaching(problem: Problem, rows: np.ndarray, a: int) -> tuple[np.ndarray, .
         )
         if plausibility.weight > 0:
             objectives -= plausibility.weight * likelihoods
+    if problem.coherence is not None:
+        fits = coherences(problem, rows, alternative)
+        sure, possible = (
+            sure & (fits >= problem.coherence.lower + ROUNDING),
+            possible & (fits >= problem.coherence.lower - ROUNDING),
+        )
     possible &= objectives < math.inf  # what is impossible is no answer where likelihood counts
     return (
         rows[possible],

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from likely.circuit import Categories, Circuit, GaussianBlock, Product, Warp
-from likely.errors import ProblemError
+from likely.errors import CircuitError, ProblemError
+from likely.mio import solve as mio_solve
 from likely.problem import Bounds, Limits, Plausibility, Problem, to_class
 from likely.search import solve
 from tests.search.test_solve import all_rows, circuit_of, network_of, schema_of
@@ -46,7 +47,7 @@ def test_a_factual_has_a_value_of_each_feature_within_its_domain() -> None:
     assert caught.value.feature == "n"
 
 
-def test_engines_refuse_blocks() -> None:
+def test_the_programme_refuses_blocks_and_the_search_takes_them() -> None:
     problem = some_problem()
     plain = Warp.identity()
     nodes = (
@@ -55,8 +56,12 @@ def test_engines_refuse_blocks() -> None:
         Product((0, 1)),
     )
     circuit = Circuit(problem.schema.features, nodes)
-    with pytest.raises(ProblemError, match=r"The circuit of a problem must have leaves of one variable each; got 1 Gaussian"):
-        replace(problem, plausibility=Plausibility(circuit))
+    here = to_class(problem.form, str(problem.form.predict(problem.factual[None])[0]))
+    problem = replace(problem, goal=here, plausibility=Plausibility(circuit, -1e3))
+    assert solve(problem).status == "optimal"
+    pytest.importorskip("pyomo")
+    with pytest.raises(CircuitError, match="mixed-integer programme must have leaves of one variable each; got 1 Gaussian"):
+        mio_solve(problem)
 
 
 @pytest.mark.parametrize(("least", "weight"), [(math.nan, 0.0), (0.0, -1.0), (0.0, math.inf)])

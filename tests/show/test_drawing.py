@@ -51,6 +51,7 @@ def test_blocks_have_masses_and_distances() -> None:
 
 @pytest.mark.parametrize("detailed", [True, False])
 def test_blocks_are_drawn(detailed: bool) -> None:
+    pytest.importorskip("matplotlib")
     figure = plot_circuit(with_blocks(), detailed=detailed)
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts.count("N(2)") == (2 if detailed else 0)

@@ -33,6 +33,7 @@ def test_areas_are_probabilities(name: str) -> None:
 
 
 def test_a_picture_per_variable() -> None:
+    pytest.importorskip("matplotlib")
     assert [ax.get_xlabel() for ax in plot_marginals(CIRCUIT).axes] == ["x", "c", "m"]
     assert [ax.get_xlabel() for ax in plot_marginals(CIRCUIT, ["m"]).axes] == ["m"]
     numbers = np.random.default_rng(0).normal(size=(60, 4))

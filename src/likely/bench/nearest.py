@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from likely.circuit import Circuit
 from likely.explain import Explainer, Explanation
 from likely.predictor import Form
-from likely.problem import Plausibility, to_class
+from likely.problem import Coherence, Plausibility, to_class
 from likely.schema.values import Numbers, Value
 
 
@@ -100,6 +100,9 @@ def nearest_row(explanation: Explanation, pool: Pool) -> Nearest | None:
         target = plausibility.target_of(form, form.classes.index(label))
         logs = pool.log_likelihoods - plausibility.log_given(query.factual, target)
         answers = admitted & to_class(form, label, margin=explanation.margin).met(pool.scores) & (logs >= lower)
+        fit = dict(explanation.coherence_thresholds).get(label)
+        if fit is not None:
+            answers &= Coherence(pool.circuit, fit).coherences(pool.rows, target) >= fit
         if not answers.any():
             continue
         objectives = costs - plausibility.weight * logs if plausibility.weight else costs

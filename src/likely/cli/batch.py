@@ -22,6 +22,7 @@ from likely.cli.folder import add_model, open_explainer, rows_of, source_of
 from likely.cli.store import Entry, append, finished_rows, read_entries
 from likely.errors import LikelyError, LikelyWarning, ProblemError
 from likely.explain import Explainer, Question, audit
+from likely.explain.counterfactual import MEASURES
 from likely.show import report
 
 #: So many rows are searched before they are written.
@@ -185,14 +186,11 @@ def as_table(entries: Sequence[Entry]) -> pd.DataFrame:
         if not explanation:
             lines.append(whole)
         for i, answer in enumerate(explanation.counterfactuals):
-            numbers = {name: getattr(answer, name) for name in _NUMBERS}
+            numbers = {name: getattr(answer, name) for name in MEASURES}
             cells = {f"new {name}": value for name, value in zip(explanation.query.schema.names, answer.values, strict=True)}
             decided = {"answer": i + 1, "from": _class(explanation.query.label), "to": _class(answer.label)}
             lines.append({**whole, **decided, **numbers, "sentence": answer.sentence, **cells})
     return pd.DataFrame(lines)
-
-
-_NUMBERS = ("cost", "number_of_changes", "log_likelihood", "percentile", "probability_before", "probability_after")
 
 
 def _class(label: Any) -> str:

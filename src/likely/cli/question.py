@@ -31,6 +31,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="an answer is as likely as half of new rows of its class (median, the default), as a quarter of them"
         " (quartile), as another share (0.1), as the row itself or the median (factual), or any (none)",
     )  # fmt: skip
+    asked.add_argument(
+        "--coherence", metavar="SHARE", type=float,
+        help="the values of an answer fit together as well as in this share of those rows (0.5: half of them); left out, any way",
+    )  # fmt: skip
     asked.add_argument("--of", choices=["class", "all"], default="class", help="compare with the rows of the class, or with all")
     asked.add_argument(
         "--compared-with", choices=get_args(Rows), default="unseen",
@@ -59,6 +63,7 @@ def question_of(options: argparse.Namespace, explainer: Explainer) -> Question:
         target=None if options.target is None else chosen(options.target, classes, "The target", "one of the model's classes"),
         k=options.k,
         plausibility=plausibility_of(options.plausibility, options.of, options.compared_with),
+        coherence=options.coherence,
         weight=options.weight,
         constraints=[] if options.max_changes is None else [MaxChanges(options.max_changes)],
         locked=[chosen(name, names, "--lock", "a feature") for name in options.lock],

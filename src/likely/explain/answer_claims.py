@@ -12,9 +12,9 @@ from likely.errors import LikelyError
 from likely.explain.check import Check
 from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
-from likely.explain.fitted import log_likelihood_of
+from likely.explain.fitted import coherence_of, log_likelihood_of
 from likely.explain.model import UserModel
-from likely.explain.plausibility import Rows
+from likely.explain.plausibility import Measure, Rows
 from likely.explain.training import Training
 from likely.problem import to_class
 from likely.problem.tolerances import MARGIN_ROUNDING, PROBABILITY_ROUNDING, close, rounding
@@ -60,6 +60,7 @@ def answer_checks(explanation: Explanation, judge: Judge) -> Iterator[Check]:
             made += _probability("before", answer, answer.probability_before, query.factual, shares[0], judge.model)
             made += _probability("after", answer, answer.probability_after, answer.numbers, shares[i + 1], judge.model)
             made += _likelihood(explanation, answer, judge)
+            made += _coherence(explanation, answer, judge)
         else:
             made.append(Check("it is a row with a class of the model's", False))
         yield from (replace(check, answer=i) for check in made)
@@ -131,18 +132,42 @@ def _likelihood(explanation: Explanation, answer: Counterfactual, judge: Judge) 
         if threshold is not None:
             enough = log >= threshold - rounding(threshold)
             yield Check("it is as likely as was asked for", enough, f"{log:.6g} >= {threshold:.6g}")
-        yield from _percentile(answer, log, judge)
+        claim = "it is likelier than as many rows as claimed"
+        yield from _percentile(claim, answer, (log, answer.percentile), judge)
 
 
-def _percentile(answer: Counterfactual, log: float, judge: Judge) -> Iterator[Check]:
-    claim, query = "it is likelier than as many rows as claimed", answer.query
+def _coherence(explanation: Explanation, answer: Counterfactual, judge: Judge) -> Iterator[Check]:
+    """By the circuit; and beside the rows that it is compared with. Earlier versions claimed nothing of it."""
+    threshold = dict(explanation.coherence_thresholds).get(answer.label)
+    if answer.coherence is None:
+        if threshold is not None:
+            yield Check("its values fit together as claimed", False, "it does not say how well")
+        return
+    if judge.circuit is None:
+        yield Check("its values fit together as claimed", None, "give the circuit")
+        return
+    fit = coherence_of(judge.circuit, answer.numbers, answer.label)
+    slack = rounding(max(abs(fit), abs(answer.log_likelihood or 0.0)))  # of sums of the size of a log-likelihood
+    same = fit == answer.coherence or abs(fit - answer.coherence) <= slack
+    yield Check("its values fit together as claimed", same, f"{fit:.6g}")
+    if threshold is not None:
+        yield Check("its values fit together as was asked for", fit >= threshold - slack, f"{fit:.6g} >= {threshold:.6g}")
+    claim = "its values fit together better than in as many rows as claimed"
+    yield from _percentile(claim, answer, (fit, answer.coherence_percentile), judge, "coherence")
+
+
+def _percentile(
+    claim: str, answer: Counterfactual, claimed: tuple[float, float | None], judge: Judge, measure: Measure = "likelihood"
+) -> Iterator[Check]:
+    """Beside the rows that it is compared with: by how many percent of them a log, computed anew, is no less."""
+    query, (log, percent) = answer.query, claimed
     if judge.training is None or not judge.training.knows(query.rows):
         yield Check(claim, None, to_give(query.rows))
         return
-    peers = query.peers(judge.model.form.classes.index(answer.label))
+    peers = query.peers(judge.model.form.classes.index(answer.label), measure)
     slack = 2 * rounding(log)  # a row that is as likely may count or not
     least, true, most = (judge.training.percentile(log + off, peers) for off in (-slack, 0.0, slack))
-    if least is None or most is None or answer.percentile is None:
-        yield Check(claim, answer.percentile is None and true is None)
+    if least is None or most is None or percent is None:
+        yield Check(claim, percent is None and true is None)
     else:
-        yield Check(claim, least <= answer.percentile <= most, f"{true:.4g} %")
+        yield Check(claim, least <= percent <= most, f"{true:.4g} %")

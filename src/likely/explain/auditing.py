@@ -17,7 +17,7 @@ from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
 from likely.explain.plausibility import Rows
 from likely.explain.query import rows_named
-from likely.explain.text import joined, shown
+from likely.explain.text import FIT, shown
 from likely.schema import Feature
 from likely.schema.values import show_value
 
@@ -66,6 +66,7 @@ class Audit:
     cost: Spread | None
     changes: Spread | None
     percentile: Spread | None
+    coherence_percentile: Spread | None
     #: What the percentiles are of.
     compared_with: tuple[Rows, ...]
     features: tuple[Use, ...]
@@ -110,8 +111,10 @@ def summary(audit: Audit) -> list[tuple[str, str]]:
     ]
     if audit.cost and audit.changes:
         numbers += [("cost", f"{audit.cost}"), ("features changed", f"{audit.changes}")]
-    if audit.percentile:
-        numbers.append(("likelier than", f"{audit.percentile} % of {joined([rows_named(rows) for rows in audit.compared_with])}"))
+    rows = " and ".join(rows_named(rows) for rows in audit.compared_with)
+    for text, spread in (("likelier than", audit.percentile), (FIT, audit.coherence_percentile)):
+        if spread:
+            numbers.append((text, f"{spread} % of {rows}"))
     others = {name: count for name, count in audit.statuses.items() if name != "optimal" and count}
     return [*numbers, ("not optimal", ", ".join(f"{count:,} {name}" for name, count in others.items()) or "none")]
 
@@ -163,6 +166,7 @@ def _audited(explanations: Sequence[Explanation]) -> Audit:
         cost=_spread([answer.cost for answer in best]),
         changes=_spread([answer.number_of_changes for answer in best]),
         percentile=_spread([answer.percentile for answer in best if answer.percentile is not None]),
+        coherence_percentile=_spread([a.coherence_percentile for a in best if a.coherence_percentile is not None]),
         compared_with=tuple(sorted({answer.query.rows for answer in best if answer.percentile is not None})),
         features=_uses(best),
     )

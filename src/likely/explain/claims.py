@@ -22,7 +22,7 @@ from likely.explain.model import UserModel, fingerprint
 from likely.explain.plain import same_values
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.query import Query, rows_named
-from likely.explain.solving import problems_of, starts_for, thresholds_of
+from likely.explain.solving import coherences_of, problems_of, starts_for, thresholds_of
 from likely.explain.training import Training, given_names
 from likely.explain.unread import unread_features
 from likely.problem.tolerances import SINGLES_ROUNDING, close, rounding
@@ -180,19 +180,33 @@ def _shown_class(label: Value) -> str:
 
 
 def _thresholds(explanation: Explanation, material: Material) -> Iterator[Check]:
-    """The log-likelihoods that were asked for."""
+    """The log-likelihoods and coherences that were asked for."""
     claim = "the log-likelihood that was asked for is the question's"
     query, claimed = explanation.query, dict(explanation.thresholds)
     if isinstance(query.plausibility, (Quantile, AtLeastFactual)) and material.fitted_for(query) is None:
-        wanted = (
-            {label for label in material.model.form.classes if label != query.label} if query.target is None else {query.target}
-        )
-        whole = set(claimed) == wanted
-        yield Check(claim, None if whole else False, to_give(query.rows) if whole else "a class is missing")
-        return
-    true = _true_thresholds(query, material)
+        yield _classes_asked_for(claim, query, claimed, material)
+    else:
+        yield _same_thresholds(claim, _true_thresholds(query, material), claimed)
+    claim = "the coherence that was asked for is the question's"
+    claimed, fitted = dict(explanation.coherence_thresholds), material.fitted_for(query)
+    if query.question.coherence is None:
+        yield Check(claim, not claimed, "none was asked for")
+    elif fitted is None or not fitted.training.knows(query.rows, "coherence"):
+        yield _classes_asked_for(claim, query, claimed, material)
+    else:
+        true = {label: lower for label, lower in coherences_of(fitted, query).items() if lower > -math.inf}
+        yield _same_thresholds(claim, true, claimed)
+
+
+def _classes_asked_for(claim: str, query: Query, claimed: dict[Value, float], material: Material) -> Check:
+    """That there is a threshold for every class is all that can be said without the rows that it is of."""
+    whole = set(claimed) == set(query.reachable(material.model.form.classes))
+    return Check(claim, None if whole else False, to_give(query.rows) if whole else "a class is missing")
+
+
+def _same_thresholds(claim: str, true: dict[Value, float], claimed: dict[Value, float]) -> Check:
     same = true.keys() == claimed.keys() and all(close(lower, claimed[label], 4e-9) for label, lower in true.items())
-    yield Check(claim, same, ", ".join(f"{show_value(label)} {lower:.6g}" for label, lower in true.items()))
+    return Check(claim, same, ", ".join(f"{show_value(label)} {lower:.6g}" for label, lower in true.items()))
 
 
 def _true_thresholds(query: Query, material: Material) -> dict[Value, float]:
@@ -202,9 +216,7 @@ def _true_thresholds(query: Query, material: Material) -> dict[Value, float]:
     if not isinstance(query.plausibility, Threshold) or query.plausibility.log_likelihood == -math.inf:
         return {}
     lower = float(query.plausibility.log_likelihood)
-    classes = material.model.form.classes
-    wanted = [label for label in classes if label != query.label] if query.target is None else [query.target]
-    return dict.fromkeys(wanted, lower - rounding(lower))
+    return dict.fromkeys(query.reachable(material.model.form.classes), lower - rounding(lower))
 
 
 # -- the answers together ----------------------------------------------------------------------------------------------
@@ -291,7 +303,9 @@ def _circumstances(explanation: Explanation) -> Iterator[Check]:
     yield Check(f"the search took {what}", None, "only whoever searched knows")
     limits, count = explanation.query.limits, explanation.query.question.k
     gaps = f"gaps of {limits.absolute_gap:g} and {100 * limits.relative_gap:g} %"
-    asked = f"{count} answer{'s' if count > 1 else ''} within {limits.seconds:g} s, {gaps}, {explanation.query.plausibility}"
+    share = explanation.query.question.coherence
+    demands = f"{explanation.query.plausibility}" + ("" if share is None else f", coherence {share:g}")
+    asked = f"{count} answer{'s' if count > 1 else ''} within {limits.seconds:g} s, {gaps}, {demands}"
     yield Check(f"the question was: {asked}", None, "only whoever asked knows")
     here = {name: version(name) for name in ("likely", "numpy", "pandas")}
     other = [f"{name} {there}" for name, there in explanation.evidence.versions.items() if here.get(name, there) != there]

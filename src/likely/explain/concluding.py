@@ -10,7 +10,7 @@ import numpy as np
 
 from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation, Status
-from likely.explain.fitted import Fitted, log_likelihood_of
+from likely.explain.fitted import Fitted, coherence_of, log_likelihood_of
 from likely.explain.merging import total
 from likely.explain.polishing import polished
 from likely.explain.query import Query
@@ -89,6 +89,7 @@ def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: C
     return Explanation(
         draft.query, status, bounds, tuple(answers), _finite(draft.thresholds), draft.margin, fitted.evidence,
         any(attempt.draft.ended for attempt in every), statistics.nodes, _seconds(every), statistics,
+        coherence_thresholds=_finite(draft.coherences),
     )  # fmt: skip
 
 
@@ -224,5 +225,17 @@ def counterfactual(fitted: Fitted, query: Query, row: Numbers, label: Value) -> 
     if fitted.form.link.has_probabilities:
         after = float(fitted.form.probabilities(row[None])[0, number])
         before = None if query.label is None else float(fitted.form.probabilities(query.factual[None])[0, number])
-    percentile = fitted.training.percentile(log, query.peers(number))
-    return Counterfactual(query, row, label, cost - weight * log if weight else cost, cost, log, percentile, before, after)
+    fit = coherence_of(fitted.circuit, row, label)
+    return Counterfactual(
+        query,
+        row,
+        label,
+        objective=cost - weight * log if weight else cost,
+        cost=cost,
+        log_likelihood=log,
+        percentile=fitted.training.percentile(log, query.peers(number)),
+        coherence=fit,
+        coherence_percentile=fitted.training.percentile(fit, query.peers(number, "coherence")),
+        probability_before=before,
+        probability_after=after,
+    )

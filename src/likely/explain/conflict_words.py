@@ -1,4 +1,4 @@
-"""What likelihoods mean, for people: beside other rows, not as logarithms."""
+"""What likelihoods and coherences mean, for people: beside other rows, not as logarithms."""
 
 from __future__ import annotations
 
@@ -41,6 +41,18 @@ def likelihood_words(fitted: Fitted, query: Query) -> LikelihoodWords | None:
     if isinstance(variant, Threshold):
         return LikelihoodWords(f"at least as likely as {percent(float(variant.log_likelihood))} % of {rows}", of)
     return None
+
+
+def coherence_words(query: Query) -> str | None:
+    """What a query to one class demands of coherence; None if it demands nothing.
+
+    Args:
+        query: What was asked.
+    """
+    share = query.question.coherence
+    if share is None:
+        return None
+    return f"the values of an answer must fit together as well as those of {_share(share)} of {query.peers_named(query.target)}"
 
 
 def in_words_of(schema: Schema, conflict: Conflict) -> Conflict:

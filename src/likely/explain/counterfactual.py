@@ -16,8 +16,19 @@ from likely.explain.query import Query
 from likely.schema import Feature
 from likely.schema.values import Name, Numbers, Value
 
+#: The numbers of an answer, as tables have them.
+MEASURES = (
+    "cost",
+    "number_of_changes",
+    "log_likelihood",
+    "percentile",
+    "coherence",
+    "coherence_percentile",
+    "probability_before",
+    "probability_after",
+)
 #: What may be infinite.
-_NUMBERS = ("objective", "log_likelihood")
+_NUMBERS = ("objective", "log_likelihood", "coherence")
 #: What `to_dict` writes for readers, and the rest follows from.
 _FOR_READERS = ("changes", "sentence")
 
@@ -39,6 +50,10 @@ class Counterfactual:
     log_likelihood: float | None
     #: How many percent of the rows that the query compares with (of its class, unless it says all) are no likelier.
     percentile: float | None
+    #: How well its values and its class fit together (`likely.circuit.coherence`), and in how many percent of the same rows
+    #: they fit no better; None without a circuit, without such rows, and in explanations of version 4 and before.
+    coherence: float | None
+    coherence_percentile: float | None
     #: The model's probability of `label`: for the row that was explained (None if that is not complete), and for this one.
     probability_before: float | None
     probability_after: float | None

@@ -20,7 +20,7 @@ from likely.errors import ExplainerError, LikelyWarning, NotFittedError, Problem
 from likely.explain import files
 from likely.explain.batch import explained_all
 from likely.explain.concluding import explained, refused
-from likely.explain.conflict_words import in_words_of, likelihood_words
+from likely.explain.conflict_words import coherence_words, in_words_of, likelihood_words
 from likely.explain.dtype_rounding import held_row
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation
@@ -318,7 +318,8 @@ class Explainer(Params):
         solve = partial(solve_of(self.engine, self.solver), starts=starts_for(fitted, query, list(thresholds)))
         left = replace(query.limits, seconds=max(query.limits.seconds - explanation.seconds, _LEAST_SECONDS))
         words = None if query.target is None else likelihood_words(fitted, query)
-        return in_words_of(query.schema, why(problems[0], solve, left, words=words))
+        fit = None if query.target is None else coherence_words(query)
+        return in_words_of(query.schema, why(problems[0], solve, left, words=words, coherence_words=fit))
 
     def _query(self, row: Numbers, question: Question, label: Value = None) -> Query:
         """The question about one row; the model is asked for the label of a complete row, if it is not given."""

@@ -13,7 +13,7 @@ import pandas as pd
 
 from likely.errors import ExplainerError, LikelyError
 from likely.explain import html, text
-from likely.explain.counterfactual import Counterfactual
+from likely.explain.counterfactual import MEASURES, Counterfactual
 from likely.explain.plain import digest, plain_numbers, with_infinities
 from likely.explain.query import Query, ReadSchema
 from likely.explain.upgrade import upgraded
@@ -21,7 +21,7 @@ from likely.problem import Bounds, Progress, Statistics
 from likely.schema import Schema
 from likely.schema.values import Value
 
-VERSION = 4
+VERSION = 5
 #: Explanations of this version and later ones have a digest.
 FIRST_WITH_DIGEST = 3
 
@@ -84,6 +84,8 @@ class Explanation:
     reading: Reading | None = field(default=None, compare=False)
     #: Of a row that was refused: why.
     reason: str = ""
+    #: class -> the coherence that an answer of that class had to have at least, where one was asked for
+    coherence_thresholds: tuple[tuple[Value, float], ...] = ()
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -118,10 +120,9 @@ class Explanation:
         return schema.decode(np.stack(rows) if rows else np.empty((0, len(schema))))
 
     def measures(self) -> pd.DataFrame:
-        """A row per answer: class, cost, number of changes, log-likelihood, percentile, probabilities."""
-        names = ("label", "cost", "number_of_changes", "log_likelihood", "percentile", "probability_before", "probability_after")
-        rows = [{name: getattr(answer, name) for name in names} for answer in self.counterfactuals]
-        return pd.DataFrame(rows, columns=list(names))
+        """A row per answer: class, cost, number of changes, log-likelihood, coherence and their percentiles, probabilities."""
+        rows = [{name: getattr(answer, name) for name in ("label", *MEASURES)} for answer in self.counterfactuals]
+        return pd.DataFrame(rows, columns=["label", *MEASURES])
 
     def plot(self, *, ax: Any = None) -> Any:
         """A picture of what each answer changes, before and after: `likely.show.plot_changes`. Needs matplotlib.
@@ -149,6 +150,7 @@ class Explanation:
             "bounds": plain_numbers(asdict(self.bounds)),
             "counterfactuals": [answer.to_dict() for answer in self.counterfactuals],
             "thresholds": [[label, str(lower) if np.isinf(lower) else lower] for label, lower in self.thresholds],
+            "coherence_thresholds": [[label, lower] for label, lower in self.coherence_thresholds],
             "margin": self.margin,
             "evidence": {**vars(self.evidence), "versions": dict(self.evidence.versions)},
             "interrupted": self.interrupted,
@@ -210,7 +212,8 @@ def _parts(data: Mapping[str, Any], read_schema: ReadSchema) -> dict[str, Any]:
     parts["query"] = query = Query.from_dict(parts["query"], read_schema)
     parts["bounds"] = Bounds(**with_infinities(parts["bounds"]))
     parts["counterfactuals"] = tuple(Counterfactual.from_dict(answer, query) for answer in parts["counterfactuals"])
-    parts["thresholds"] = tuple((label, float(lower)) for label, lower in parts["thresholds"])
+    for name in ("thresholds", "coherence_thresholds"):
+        parts[name] = tuple((label, float(lower)) for label, lower in parts[name])
     parts["evidence"] = Evidence(**parts["evidence"])
     statistics = dict(parts["statistics"])
     trace = tuple(Progress(**with_infinities(now)) for now in statistics.pop("trace"))

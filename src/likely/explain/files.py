@@ -18,9 +18,9 @@ from likely.explain.training import Training
 from likely.schema import Schema
 from likely.schema.values import plain
 
-VERSION = 3
+VERSION = 4
 #: version -> the names that settings have now, where they had others
-_RENAMED = {1: {"seed": "random_state"}, 2: {}}
+_RENAMED = {1: {"seed": "random_state"}, 2: {}, 3: {}}
 _MAIN, _SCHEMA, _CIRCUIT, _TRAINING = "explainer.json", "schema.json", "circuit.json", "training.npz"
 
 

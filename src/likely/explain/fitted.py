@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 
-from likely.circuit import Circuit
+import numpy as np
+
+from likely.circuit import Circuit, coherence
 from likely.errors import CircuitError
 from likely.explain.explanation import Evidence
 from likely.explain.model import UserModel, fingerprint
@@ -60,6 +62,18 @@ def log_likelihood_of(circuit: Circuit, query: Query, row: Numbers, label: Value
     """
     target = math.nan if circuit.target is None else circuit.target.number(label)
     return float(Plausibility(circuit, given=query.given).log_likelihoods(row[None], query.factual, target)[0])
+
+
+def coherence_of(circuit: Circuit, row: Numbers, label: Value) -> float:
+    """How well the values of a row fit together, and with a class: `likely.circuit.coherence`.
+
+    Args:
+        circuit: How likely rows are.
+        row: A complete row.
+        label: Its class.
+    """
+    whole = row if circuit.target is None else np.append(row, circuit.target.number(label))
+    return float(coherence(circuit, whole[None], n_jobs=1)[0])
 
 
 def refuse_misfit(circuit: Circuit, schema: Schema, form: Form) -> None:

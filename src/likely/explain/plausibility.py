@@ -29,6 +29,8 @@ from likely.errors import ProblemError
 
 Of: TypeAlias = Literal["class", "all"]
 Rows: TypeAlias = Literal["unseen", "training"]
+#: What rows are compared by: their log-likelihood, or how well their values fit together (`likely.circuit.coherence`).
+Measure: TypeAlias = Literal["likelihood", "coherence"]
 #: What a likelihood may be given, in the order in which it is kept.
 GIVEN = ("class", "immutable")
 
@@ -42,6 +44,8 @@ class Peers:
     given: tuple[str, ...]
     #: The number of their class; None for rows of all classes.
     number: int | None
+    #: Coherence is given nothing.
+    measure: Measure = "likelihood"
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Quantile(Variant):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_share(self.q)
+        check_share("A quantile", self.q)
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class AtLeastFactual(Variant):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_share(self.most)
+        check_share("A quantile", self.most)
 
 
 @dataclass(frozen=True)
@@ -128,9 +132,10 @@ class Weight(Variant):
         check_weight(self.weight)
 
 
-def _check_share(q: Any) -> None:
+def check_share(thing: str, q: Any) -> None:
+    """Refuses what is no share of rows."""
     if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 <= q <= 1:
-        raise ProblemError("A quantile", "be a share between 0 and 1", repr(q), "0.5 is the median")
+        raise ProblemError(thing, "be a share between 0 and 1", repr(q), "0.5 is the median")
 
 
 def check_weight(weight: Any) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, get_args
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from likely.explain.engines import engine_of
 from likely.explain.plain import values_of
-from likely.explain.plausibility import Peers, Rows, Variant
+from likely.explain.plausibility import Measure, Peers, Rows, Variant
 from likely.explain.question import Question
 from likely.problem import Limits
 from likely.problem.tolerances import SINGLES_ROUNDING, rounding
@@ -78,13 +78,15 @@ class Query:
         """Whether answers are compared with the rows of their class, not with all."""
         return self.plausibility is None or self.plausibility.of == "class"
 
-    def peers(self, number: int) -> Peers:
+    def peers(self, number: int, measure: Measure = "likelihood") -> Peers:
         """What an answer of a class is compared with.
 
         Args:
             number: The place of the class among the model's.
+            measure: By what.
         """
-        return Peers(self.rows, self.density, number if self.of_class else None)
+        given = self.density if measure == "likelihood" else ()
+        return Peers(self.rows, given, number if self.of_class else None, measure)
 
     def peers_named(self, label: Value) -> str:
         """What an answer of a class is compared with, for people: `the training rows of 'good'`.
@@ -93,6 +95,14 @@ class Query:
             label: The class.
         """
         return f"{rows_named(self.rows)} of {show_value(label)}" if self.of_class else rows_named(self.rows)
+
+    def reachable(self, classes: Sequence[Value]) -> list[Value]:
+        """The classes that an answer may have.
+
+        Args:
+            classes: The model's.
+        """
+        return [label for label in classes if label != self.label] if self.target is None else [self.target]
 
     @property
     def total_weight(self) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 from likely.errors import ProblemError
 from likely.explain.missing import rules_against_missing
 from likely.explain.plain import plain_numbers, with_infinities
-from likely.explain.plausibility import Quantile, Variant, Weight, check_variant, check_weight, variant_from_dict
+from likely.explain.plausibility import Quantile, Variant, Weight, check_share, check_variant, check_weight, variant_from_dict
 from likely.problem import SCORE_MARGIN, Limits
 from likely.schema import Constraint, Immutable, Schema
 from likely.schema.constraints import constraint_from_dict
@@ -39,6 +39,7 @@ class QuestionOptions(TypedDict, total=False):
     k: int
     diversity: Diversity
     plausibility: Variant | None
+    coherence: float | None
     weight: float
     constraints: Iterable[Constraint]
     locked: Iterable[Name]
@@ -60,6 +61,8 @@ class Question:
             another way to go. "values": they differ in some value, and often in little else.
         plausibility: How likely an answer must be: `Quantile`, `AtLeastFactual`, `Threshold`, `Weight`; None if that does not
             matter.
+        coherence: How well the values of an answer must fit together, and with its class: as well as in this share of the rows
+            that it is compared with (0.5: half of new rows of its class); None if that does not matter.
         weight: How much likelihood counts in what is minimised: cost - weight * log-likelihood.
         constraints: Rules for this question alone, beside those of the schema.
         locked: The names of features that may not change this time.
@@ -76,6 +79,7 @@ class Question:
     k: int = 1
     diversity: Diversity = "features"
     plausibility: Variant | None = MEDIAN
+    coherence: float | None = None
     weight: float = 0.0
     constraints: Iterable[Constraint] = ()
     locked: Iterable[Name] = ()
@@ -92,6 +96,8 @@ class Question:
         variant, weight = check_variant(self.plausibility), check_weight(self.weight)
         if weight and isinstance(variant, Weight):
             raise ProblemError("The weight of likelihood", "be given once", f"{variant} and weight={weight}", "leave one out")
+        if self.coherence is not None:
+            check_share("The coherence of an answer", self.coherence)
         fields = {
             "target": plain(self.target),
             "weight": weight,
@@ -154,6 +160,7 @@ class Question:
             "k": self.k,
             "diversity": self.diversity,
             "plausibility": None if self.plausibility is None else plain_numbers(self.plausibility.to_dict()),
+            "coherence": self.coherence,
             "weight": self.weight,
             "constraints": [rule.to_dict() for rule in self.constraints],
             "locked": list(self.locked),

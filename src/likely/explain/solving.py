@@ -20,6 +20,7 @@ from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.polishing import polished
 from likely.explain.query import Query, rows_named
 from likely.problem import (
+    Coherence,
     Goal,
     Limits,
     Plausibility,
@@ -43,9 +44,20 @@ Callback = Callable[[Progress], bool]
 
 def thresholds_of(fitted: Fitted, query: Query) -> dict[Value, float]:
     """The log-likelihood that an answer of each class that may be reached must have, less what rounding may take."""
-    classes = fitted.form.classes
-    wanted = [label for label in classes if label != query.label] if query.target is None else [query.target]
-    thresholds = {label: _threshold(fitted, query, label) for label in wanted}
+    thresholds = {label: _threshold(fitted, query, label) for label in query.reachable(fitted.form.classes)}
+    return {label: threshold - rounding(threshold) for label, threshold in thresholds.items()}
+
+
+def coherences_of(fitted: Fitted, query: Query) -> dict[Value, float]:
+    """The coherence that an answer of each class that may be reached must have, less what rounding may take; -inf for any."""
+    classes, share = fitted.form.classes, query.question.coherence
+    if share is None:
+        return dict.fromkeys(query.reachable(classes), -math.inf)
+    if not fitted.training.knows(query.rows, "coherence"):
+        rule, got = "be asked of an explainer that knows how well rows fit together", "one that an earlier version saved"
+        raise ProblemError("A demand on coherence", rule, got, "fit the explainer again")
+    peers = {label: query.peers(classes.index(label), "coherence") for label in query.reachable(classes)}
+    thresholds = {label: fitted.training.quantile(share, of_class) for label, of_class in peers.items()}
     return {label: threshold - rounding(threshold) for label, threshold in thresholds.items()}
 
 
@@ -70,19 +82,22 @@ def _threshold(fitted: Fitted, query: Query, label: Value) -> float:
 
 def problems_of(fitted: Fitted, query: Query, margin: float, thresholds: dict[Value, float]) -> list[Problem]:
     """One problem per different threshold: an engine knows one for all classes."""
-    form, different = fitted.form, set(thresholds.values())
+    form, coherences = fitted.form, coherences_of(fitted, query)
+    demands = {label: (lower, coherences[label]) for label, lower in thresholds.items()}
+    different = set(demands.values())
     if len(different) == 1:
         any_other = query.target is None
         goal = not_class(form, query.label, margin=margin) if any_other else to_class(form, query.target, margin=margin)
-        return [_problem(fitted, query, goal, different.pop())]
-    return [_problem(fitted, query, to_class(form, label, margin=margin), lower) for label, lower in thresholds.items()]
+        return [_problem(fitted, query, goal, *different.pop())]
+    return [_problem(fitted, query, to_class(form, label, margin=margin), *lower) for label, lower in demands.items()]
 
 
-def _problem(fitted: Fitted, query: Query, goal: Goal, threshold: float) -> Problem:
+def _problem(fitted: Fitted, query: Query, goal: Goal, threshold: float, fit: float) -> Problem:
     plausibility = None
     if threshold > -math.inf or query.total_weight > 0:
         plausibility = Plausibility(fitted.circuit, threshold, query.total_weight, query.given)
-    return Problem(query.schema, query.factual, fitted.form, goal, plausibility)
+    coherence = Coherence(fitted.circuit, fit) if fit > -math.inf else None
+    return Problem(query.schema, query.factual, fitted.form, goal, plausibility, coherence)
 
 
 def starts_for(fitted: Fitted, query: Query, labels: Sequence[Value]) -> Numbers:
@@ -122,6 +137,7 @@ class Draft:
     query: Query
     result: Result
     thresholds: dict[Value, float]
+    coherences: dict[Value, float]
     margin: float
     #: One per solution.
     candidates: tuple[Candidate, ...]
@@ -191,7 +207,7 @@ def drafted(
 
 
 def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: Numbers | None) -> Draft:
-    thresholds = thresholds_of(fitted, query)
+    thresholds, coherences = thresholds_of(fitted, query), coherences_of(fitted, query)
     starts = starts_for(fitted, query, list(thresholds))
     starts = starts if known is None else np.concatenate([known, starts])
     sessions = list(map(sessions_of(query.engine, query.solver), problems_of(fitted, query, margin, thresholds)))
@@ -211,8 +227,9 @@ def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: 
 
     result = in_turn(search, query) if query.limits.other_features else distinct(search, query.limits)
     pairs = [(clean.originals[solution.row.tobytes()], solution) for solution in result.solutions]
-    candidates = tuple(_candidate(fitted, query, pair, thresholds, margin) for pair in pairs)
-    return Draft(query, result, thresholds, margin, candidates, watch.ended, watch.seconds, result.statistics)
+    demands = {label: (lower, coherences[label]) for label, lower in thresholds.items()}
+    candidates = tuple(_candidate(fitted, query, pair, demands, margin) for pair in pairs)
+    return Draft(query, result, thresholds, coherences, margin, candidates, watch.ended, watch.seconds, result.statistics)
 
 
 class _Polisher:
@@ -239,14 +256,14 @@ class _Polisher:
 
 
 def _candidate(
-    fitted: Fitted, query: Query, pair: tuple[Solution, Solution], thresholds: dict[Value, float], margin: float
+    fitted: Fitted, query: Query, pair: tuple[Solution, Solution], demands: dict[Value, tuple[float, float]], margin: float
 ) -> Candidate:
     """A solution (as it was found, and polished) outside of the engine: rows that stand for it in the user's dtypes."""
     original, answer = pair
     assert original.class_index is not None
     label = fitted.form.classes[original.class_index]
     goal = to_class(fitted.form, label, margin=margin * (1 - MARGIN_ROUNDING))
-    problem = _problem(fitted, query, goal, thresholds[label] - rounding(thresholds[label]))
+    problem = _problem(fitted, query, goal, *(lower - rounding(lower) for lower in demands[label]))
     rows = []
     for each in {each.row.tobytes(): each for each in (answer, original)}.values():
         held = [other for other in problem.solutions(rounded_rows(query.schema, each.row)) if other is not None]

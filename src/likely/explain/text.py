@@ -2,8 +2,9 @@
 
 Every claim is a function that returns lines for people: the first one says it, the second one what is proved of it. The
 function's docstring has the exact meaning. An *answer* is a row that the model decides as wanted and that meets every
-demand: domains, rules, and how likely it must be. What an answer costs is its objective: the cost of its changes, less the
-weight of likelihood times its log-likelihood where there is one (then it is said to *total* so much).
+demand: domains, rules, how likely it must be and how well its values must fit together. What an answer costs is its objective:
+the cost of its changes, less the weight of likelihood times its log-likelihood where there is one (then it is said to *total* so
+much).
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ _NOTHING_PROVED = 1e-6
 _MANY, _TOLD = 5, 3
 #: Stands where nothing changes.
 SAME = "·"
+
+#: What stands before the share of rows whose values fit together no better, by coherence.
+FIT = "fits together better than"
 
 #: Sentences, one per line.
 Lines: TypeAlias = tuple[str, ...]
@@ -211,8 +215,8 @@ def _some(names: Sequence[str]) -> list[str]:
 def no_answer(explanation: Explanation) -> Lines:
     """Status "infeasible": no row meets the demands.
 
-    Exactly: no row of the features' domains keeps every rule, is as likely as was asked for, and is decided as wanted by the
-    margin of score.
+    Exactly: no row of the features' domains keeps every rule, is as likely as was asked for, has values that fit together as
+    well as was asked for, and is decided as wanted by the margin of score.
     """
     return "There is no answer.", "Proved: no row meets all that is asked."
 
@@ -310,7 +314,9 @@ def measures(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
         ("features changed", "", [str(answer.number_of_changes) for answer in answers]),
     ]
     if any(answer.percentile is not None for answer in answers):
-        rows.append(("likelier than", "", [_percent(answer) for answer in answers]))
+        rows.append(("likelier than", "", [_percent(answer, answer.percentile) for answer in answers]))
+    if any(answer.coherence_percentile is not None for answer in answers):
+        rows.append((FIT, "", [_percent(answer, answer.coherence_percentile) for answer in answers]))
     if any(answer.probability_after is not None for answer in answers):
         labels = {answer.label for answer in answers}
         of = f" of {show_value(answers[0].label)}" if len(labels) == 1 else ""
@@ -321,13 +327,13 @@ def measures(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
     return rows
 
 
-def _percent(answer: Counterfactual) -> str:
-    """Of which rows an answer is likelier than how many: `54% of new 'good'`. New are rows that were held out."""
-    if answer.percentile is None:
+def _percent(answer: Counterfactual, percentile: float | None) -> str:
+    """Of which rows how many: `54% of new 'good'`. New are rows that were held out."""
+    if percentile is None:
         return ""
     of, unseen = show_value(answer.label) if answer.query.of_class else "", answer.query.rows == "unseen"
     rows = (f"new {of}" if unseen else f"{of} in training") if of else "all new rows" if unseen else "all training rows"
-    return f"{answer.percentile:.0f}% of {rows}"
+    return f"{percentile:.0f}% of {rows}"
 
 
 def _share(probability: float | None) -> str:
@@ -382,7 +388,7 @@ def front_cells(front: Front) -> list[list[str]]:
     for point in front.points:
         best = point.best
         log = "" if best.log_likelihood is None else cost_text(best.log_likelihood)
-        rows.append([cost_text(best.cost), str(best.number_of_changes), _percent(best), log, point.status])
+        rows.append([cost_text(best.cost), str(best.number_of_changes), _percent(best, best.percentile), log, point.status])
     return rows
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from likely.circuit import Circuit, log_likelihood
+from likely.circuit import Circuit, coherence, log_likelihood
 from likely.errors import ProblemError
-from likely.explain.plausibility import GIVEN, Peers, Rows, Variant
+from likely.explain.plausibility import GIVEN, Measure, Peers, Rows, Variant
 from likely.problem.tolerances import rounding
 from likely.schema import Immutable, Schema
 from likely.schema.values import Name, Numbers
@@ -74,13 +74,13 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The log-likelihoods of rows, those learned from and unseen ones, in order; and rows to start from, per class.
+    """The log-likelihoods and coherences of rows, those learned from and unseen ones; and rows to start from, per class.
 
-    An unseen row has the log-likelihood that a circuit gives it which was not learned from it (`circuit.learning.cross_fitting`),
+    An unseen row has those that a circuit gives it which was not learned from it (`circuit.learning.cross_fitting`),
     or which is known to have been learned from others.
     """
 
-    #: the rows of a class, and what the likelihood is given -> sorted log-likelihoods
+    #: the rows of a class, by which measure, and what likelihood is given -> sorted log-likelihoods or coherences
     logs: Mapping[Peers, Numbers]
     #: number of the class -> encoded rows that the model decides for it
     starts: Mapping[int, Numbers]
@@ -88,9 +88,9 @@ class Training:
     accuracy: float = np.nan
     _all: dict[Peers, Numbers] = field(default_factory=dict, repr=False)
 
-    def knows(self, rows: Rows) -> bool:
-        """Whether the log-likelihoods of such rows are known."""
-        return any(peers.rows == rows for peers in self.logs)
+    def knows(self, rows: Rows, measure: Measure = "likelihood") -> bool:
+        """Whether the log-likelihoods, or coherences, of such rows are known."""
+        return any((peers.rows, peers.measure) == (rows, measure) for peers in self.logs)
 
     def rows_for(self, variant: Variant | None) -> Rows:
         """The rows to compare with: those that were asked for, or the training rows if no others are known."""
@@ -98,7 +98,7 @@ class Training:
         return wanted if self.knows(wanted) else "training"
 
     def logs_of(self, peers: Peers) -> Numbers:
-        """The sorted log-likelihoods of some rows."""
+        """The sorted log-likelihoods, or coherences, of some rows."""
         if peers.number is not None:
             return self.logs.get(peers, np.empty(0))
         if peers not in self._all:
@@ -107,7 +107,7 @@ class Training:
         return self._all[peers]
 
     def quantile(self, q: float, peers: Peers) -> float:
-        """The log-likelihood that the share `q` of these rows is at most.
+        """The log-likelihood, or coherence, that the share `q` of these rows is at most.
 
         Between two rows it is interpolated, as numpy does it; next to an impossible row, that of the less likely of the two.
         """
@@ -121,7 +121,7 @@ class Training:
         return float(np.quantile(logs, q)) if math.isfinite(below) else below
 
     def percentile(self, log: float, peers: Peers) -> float | None:
-        """How many percent of these rows are no likelier; None if there are no such rows."""
+        """How many percent of these rows are no likelier, or no more coherent; None if there are no such rows."""
         logs = self.logs_of(peers)
         if not len(logs):
             return None
@@ -130,13 +130,16 @@ class Training:
 
     def to_arrays(self) -> dict[str, Numbers]:
         """Everything as named arrays, for a file."""
-        logs = {f"{' '.join([peers.rows, *peers.given])}/{peers.number}": array for peers, array in self.logs.items()}
+        logs = {_key(peers): array for peers, array in self.logs.items()}
         starts = {f"starts/{number}": rows for number, rows in self.starts.items()}
         return {**logs, **starts, "accuracy/0": np.array([self.accuracy])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Numbers]) -> Training:
-        """What `to_arrays` wrote, in this version or an earlier one, where all rows were training rows, and called logs."""
+        """What `to_arrays` wrote, in this version or an earlier one.
+
+        Those of version 3 have no coherences; in those before, all rows were training rows, and called logs.
+        """
         logs, starts, accuracy = {}, {}, np.nan
         for key, array in arrays.items():
             what, number = key.rsplit("/", 1)
@@ -145,8 +148,10 @@ class Training:
             elif what == "accuracy":
                 accuracy = float(array[0])
             else:
-                word, *given = what.split()
-                logs[Peers("unseen" if word == "unseen" else "training", tuple(given), int(number))] = array
+                word, *words = what.split()
+                rows: Rows = "unseen" if word == "unseen" else "training"
+                measure: Measure = "coherence" if "coherence" in words else "likelihood"
+                logs[Peers(rows, tuple(given for given in words if given != measure), int(number), measure)] = array
         return cls(logs, starts, accuracy)
 
 
@@ -177,15 +182,25 @@ def training_of(
 
 
 def _logs_by_class(kind: Rows, parts: Sequence[tuple[Circuit, Sample]], schema: Schema) -> dict[Peers, Numbers]:
-    """The sorted log-likelihoods of the rows of each class, given everything that they may be given."""
+    """The sorted log-likelihoods of the rows of each class, given everything that they may be given, and their coherences."""
     words = GIVEN if parts[0][0].target is not None else GIVEN[1:]
     numbers = np.concatenate([sample.numbers for _, sample in parts])
+    every = {
+        Peers(kind, given, None): [_logs(c, sample.whole(c), given_names(given, schema, c)) for c, sample in parts]
+        for given in (subset for size in range(len(words) + 1) for subset in combinations(words, size))
+    }
+    every[Peers(kind, (), None, "coherence")] = [coherence(c, sample.whole(c)) for c, sample in parts]
     logs: dict[Peers, Numbers] = {}
-    for given in (subset for size in range(len(words) + 1) for subset in combinations(words, size)):
-        of_rows = np.concatenate([_logs(c, sample.whole(c), given_names(given, schema, c)) for c, sample in parts])
-        for number in np.unique(numbers):
-            logs[Peers(kind, given, int(number))] = np.sort(of_rows[numbers == number])
+    for peers, of_parts in every.items():
+        of_rows = np.concatenate(of_parts)
+        logs |= {replace(peers, number=int(number)): np.sort(of_rows[numbers == number]) for number in np.unique(numbers)}
     return logs
+
+
+def _key(peers: Peers) -> str:
+    """The name of an array in a file."""
+    words = [peers.rows, *peers.given, *([peers.measure] if peers.measure == "coherence" else [])]
+    return f"{' '.join(words)}/{peers.number}"
 
 
 def _logs(circuit: Circuit, rows: Numbers, names: tuple[Name, ...]) -> Numbers:

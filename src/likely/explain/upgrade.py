@@ -64,9 +64,17 @@ def _from_version_3(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "version": 4, "query": {**data["query"], "question": question, "rows": "training"}}
 
 
+def _from_version_4(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 4 did not say how well the values of an answer fit together, nor ask for it."""
+    answers = [{**answer, "coherence": None, "coherence_percentile": None} for answer in data["counterfactuals"]]
+    query = {**data["query"], "question": {**data["query"]["question"], "coherence": None}}
+    return {**data, "version": 5, "query": query, "counterfactuals": answers, "coherence_thresholds": []}
+
+
 #: version -> how its data become those of the next version
 _STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     1: _from_version_1,
     2: _from_version_2,
     3: _from_version_3,
+    4: _from_version_4,
 }

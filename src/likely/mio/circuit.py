@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from likely.circuit import Circuit, Sum
+from likely.circuit import Circuit, GaussianBlock, Sum
 from likely.errors import CircuitError
 from likely.mio.inputs import Cells, RowVariables
 from likely.mio.leaves import Side, VariableLeaves
@@ -70,6 +70,12 @@ def encode_circuit(
     if side not in ("under", "over") or formulation not in ("paper", "hull"):
         rule = "be 'paper' or 'hull', and its side 'under' or 'over'"
         raise CircuitError("The formulation of a circuit", rule, repr((formulation, side)), "leave both out")
+    blocks = sum(isinstance(node, GaussianBlock) for node in circuit.nodes)
+    if blocks:
+        raise CircuitError(
+            "A circuit in a mixed-integer programme", "have leaves of one variable each", f"{blocks} Gaussian block(s)",
+            "ask the exact engine, which bounds blocks, or learn with method='mixture'",
+        )  # fmt: skip
     if formulation == "hull":
         return encode_hull(circuit, inputs, target, side)
     return encode_paper(circuit, inputs, target, side, big_m)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from likely.circuit import Circuit
+from likely.errors import ProblemError
 from likely.mio.circuit import Formulation, Likelihood, encode_circuit
 from likely.mio.classifier import encode_classifier
 from likely.mio.inputs import IndicatorBounds, RowVariables, cell_holds, encode_schema
@@ -102,6 +103,7 @@ class Programme:
             problem: What is asked.
             most: Answers that cost more need not be in it: the cut-off.
         """
+        refuse_coherence(problem)
         self.problem = problem
         for name in ("objective", "question"):
             if hasattr(self.model, name):
@@ -311,3 +313,14 @@ class Leave:
 
     feature: int
     bounds: IndicatorBounds
+
+
+def refuse_coherence(problem: Problem) -> None:
+    """Refuse a problem that demands how well values must fit together: there are no programmes of that.
+
+    Args:
+        problem: What is asked.
+    """
+    if problem.coherence is not None:
+        rule, got = "leave open how well values fit together", "a demand on coherence"
+        raise ProblemError("A problem for a solver of mixed-integer programmes", rule, got, "use engine='search'")

@@ -14,7 +14,7 @@ from likely.mio.circuit import Formulation
 from likely.mio.claims import held_against_rows
 from likely.mio.incumbents import Incumbents
 from likely.mio.modelling import OutOfTimeError, until
-from likely.mio.programme import Programme
+from likely.mio.programme import Programme, refuse_coherence
 from likely.mio.run import Run
 from likely.mio.solvers import Solver, make_solver
 from likely.mio.tolerances import START_SHARE
@@ -63,6 +63,7 @@ def solve(
     """
     if side not in (None, "under", "over", "both"):
         raise ProblemError("side", "be 'under', 'over' or 'both'", repr(side), "leave it out")
+    refuse_coherence(problem)
     incumbents = Incumbents(problem, limits or Limits(), callback)
     exact = incumbents.counts and problem.plausibility is not None and not problem.plausibility.approximate
     wanted = (side or ("both" if exact else "under")) if incumbents.counts else "under"

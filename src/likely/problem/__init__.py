@@ -12,7 +12,7 @@ from likely.problem.goal import (
     probability,
     to_class,
 )
-from likely.problem.plausibility import Plausibility
+from likely.problem.plausibility import Coherence, Plausibility
 from likely.problem.problem import Limits, Problem
 from likely.problem.result import Bounds, Progress, Proof, Result, Solution, Statistics, Status
 from likely.problem.tolerances import SCORE_MARGIN
@@ -22,6 +22,7 @@ __all__ = [
     "Alternative",
     "Bounds",
     "Callback",
+    "Coherence",
     "Conflict",
     "Engine",
     "Goal",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from likely.circuit import GaussianBlock
+from likely.circuit import Circuit
 from likely.errors import ProblemError
 from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
 from likely.problem.goal import Alternative, Goal
-from likely.problem.plausibility import Plausibility
+from likely.problem.plausibility import Coherence, Plausibility
 from likely.schema import Schema
 
 _READ = "read the model with this schema: likely.predictor.read(model, schema)"
 
 
-def check_parts(schema: Schema, form: Form, goal: Goal, plausibility: Plausibility | None) -> None:
+def check_parts(
+    schema: Schema, form: Form, goal: Goal, plausibility: Plausibility | None, coherence: Coherence | None = None
+) -> None:
     """Raises ProblemError if the form reads features that the schema does not have, the goal or the circuit does not fit.
 
     Args:
@@ -22,6 +24,7 @@ def check_parts(schema: Schema, form: Form, goal: Goal, plausibility: Plausibili
         form: The model.
         goal: What it is to decide.
         plausibility: How likely a row must be.
+        coherence: How well its values must fit together.
     """
     if isinstance(form, TreeEnsemble):
         _check_features(schema, int(form.nodes["feature"].max(initial=-1)))
@@ -31,8 +34,9 @@ def check_parts(schema: Schema, form: Form, goal: Goal, plausibility: Plausibili
         raise ProblemError("A goal", "have at least one alternative", "none", "use to_class, probability or prediction")
     for alternative in goal.alternatives:
         _check_alternative(alternative, form.outputs)
-    if plausibility is not None:
-        _check_circuit(schema, plausibility)
+    for demand in (plausibility, coherence):
+        if demand is not None:
+            _check_circuit(schema, demand.circuit)
 
 
 def _check_features(schema: Schema, last: int) -> None:
@@ -67,14 +71,8 @@ def _check_alternative(alternative: Alternative, outputs: int) -> None:
         raise ProblemError("A share of a goal", rule, str(share), "use probability")
 
 
-def _check_circuit(schema: Schema, plausibility: Plausibility) -> None:
-    blocks = sum(isinstance(node, GaussianBlock) for node in plausibility.circuit.nodes)
-    if blocks:
-        raise ProblemError(
-            "The circuit of a problem", "have leaves of one variable each", f"{blocks} Gaussian block(s)",
-            "learn it with likely.circuit.learn(X, y, schema, method='mixture'): the engines do not bound blocks yet",
-        )  # fmt: skip
-    features = plausibility.circuit.features
+def _check_circuit(schema: Schema, circuit: Circuit) -> None:
+    features = circuit.features
     if [(f.name, f.numeric) for f in schema.features] != [(f.name, f.numeric) for f in features]:
         raise ProblemError(
             "The circuit of a problem", f"be over its schema's features {list(schema.names)}, each of the same kind",

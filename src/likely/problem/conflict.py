@@ -1,13 +1,13 @@
 """`why`: what excludes every answer, when there is none - and the cheapest way out.
 
-A *conflict* is a set of the problem's demands (constraints of the schema, and of likelihood: to reach the threshold, or where it
-only has a weight, to be possible at all) that, with the goal and the features' domains, no row can meet. First a minimal one is
-found by leaving out demands, many at a time, as long as it is proved that there still is no row (Junker, "QuickXplain", AAAI
-2004; Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): a number of questions to the engine that
-is polynomial in the number of demands. Then the smallest one is looked for by implicit hitting sets (Ignatiev et al., "Smallest
-MUS extraction with minimal hitting set dualization", CP 2015): whatever demands can be met, one that is left out of a largest
-such set is in every conflict. What a row that was found meets is not asked again, and what is not proved after a number of
-questions that is linear in the number of demands is not called proved.
+A *conflict* is a set of the problem's demands (constraints of the schema; of likelihood: to reach the threshold, or where it
+only has a weight, to be possible at all; of coherence) that, with the goal and the features' domains, no row can meet. First a
+minimal one is found by leaving out demands, many at a time, as long as it is proved that there still is no row (Junker,
+"QuickXplain", AAAI 2004; Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): a number of
+questions to the engine that is polynomial in the number of demands. Then the smallest one is looked for by implicit hitting
+sets (Ignatiev et al., "Smallest MUS extraction with minimal hitting set dualization", CP 2015): whatever demands can be met,
+one that is left out of a largest such set is in every conflict. What a row that was found meets is not asked again, and what is
+not proved after a number of questions that is linear in the number of demands is not called proved.
 
 The *way out* is the smallest set of demands to give up (a minimal correction set), of those the one with the cheapest answer; it
 is the smallest hitting set of all conflicts, found as in MaxHS (Davies and Bacchus, "Solving MAXSAT by solving a sequence of
@@ -62,7 +62,7 @@ class Reason:
     """One demand of a conflict, in words, and what giving it up alone would bring."""
 
     demand: str
-    #: The constraint of the schema; None for the demand of likelihood.
+    #: The constraint of the schema; None for the demands of likelihood and of coherence.
     constraint: Constraint | None
     #: The objective of the best answer without this demand (all others kept); None if there is still none.
     without: float | None
@@ -88,7 +88,7 @@ class Reason:
 class WayOut:
     """Demands to give up together, and the answer that this would bring."""
 
-    #: In words, and as constraints of the schema (None for the demand of likelihood).
+    #: In words, and as constraints of the schema (None for the demands of likelihood and of coherence).
     demands: tuple[str, ...]
     constraints: tuple[Constraint | None, ...]
     #: The cost of the answer (with a weight of likelihood: its objective), and the row itself, as doubles.
@@ -126,7 +126,14 @@ class Conflict:
         return "\n".join([*lines, open_end if self.way_out is None else str(self.way_out)])
 
 
-def why(problem: Problem, solve: Solve, limits: Limits | None = None, *, words: LikelihoodWords | None = None) -> Conflict:
+def why(
+    problem: Problem,
+    solve: Solve,
+    limits: Limits | None = None,
+    *,
+    words: LikelihoodWords | None = None,
+    coherence_words: str | None = None,
+) -> Conflict:
     """The smallest conflict of a problem without an answer, and the cheapest way out.
 
     Refuses a problem that has an answer, and one that is not decided in time.
@@ -136,8 +143,9 @@ def why(problem: Problem, solve: Solve, limits: Limits | None = None, *, words: 
         solve: The engine to ask.
         limits: How hard to try: seconds for all of it, nodes for each question to the engine.
         words: How to speak of likelihoods; left out, as logarithms.
+        coherence_words: What is demanded of coherence; left out, as a number.
     """
-    asking = _Asking(problem, solve, limits or Limits())
+    asking = _Asking(problem, solve, limits or Limits(), coherence_words)
     possible = asking.possible(asking.everything)
     if possible:
         raise ProblemError("A problem to explain", "have no answer", "one that has", "use solve")
@@ -159,12 +167,16 @@ def kept(problem: Problem, demands: Iterable[int]) -> Problem:
 
     Args:
         problem: The problem with all of them.
-        demands: Places of constraints in the schema; what is demanded of likelihood is the one after the last.
+        demands: Places of constraints in the schema; what is demanded of likelihood is the one after the last, then coherence.
     """
-    wanted = set(demands)
+    wanted, count = set(demands), len(problem.schema.constraints)
     constraints = tuple(constraint for i, constraint in enumerate(problem.schema.constraints) if i in wanted)
-    plausibility = problem.plausibility if len(problem.schema.constraints) in wanted else None
-    return replace(problem, schema=replace(problem.schema, constraints=constraints), plausibility=plausibility)
+    return replace(
+        problem,
+        schema=replace(problem.schema, constraints=constraints),
+        plausibility=problem.plausibility if count in wanted else None,
+        coherence=problem.coherence if count + 1 in wanted else None,
+    )
 
 
 # -- asking the engine ---------------------------------------------------------------------------------------------------
@@ -173,16 +185,18 @@ def kept(problem: Problem, demands: Iterable[int]) -> Problem:
 class _Asking:
     """Questions to the engine about sets of demands, within one limit of time; what is known is not asked again."""
 
-    def __init__(self, problem: Problem, solve: Solve, limits: Limits) -> None:
+    def __init__(self, problem: Problem, solve: Solve, limits: Limits, coherence_words: str | None) -> None:
         self.problem, self.solve, self.limits = problem, solve, replace(limits, solutions=1, other_features=False)
-        likelihood = problem.plausibility is not None and problem.plausibility.counts
-        self.everything: Members = frozenset(range(len(problem.schema.constraints) + likelihood))
+        self.coherence_words = coherence_words
+        count = len(problem.schema.constraints)
+        likelihood = [count] if problem.plausibility is not None and problem.plausibility.counts else []
+        coherence = [] if problem.coherence is None else [count + 1]
+        self.everything: Members = frozenset([*range(count), *likelihood, *coherence])
         #: The share of the time after which nothing more is asked.
         self.end = 1.0
         self._started = time.perf_counter()
-        alone = [kept(problem, (demand,)) for demand in sorted(self.everything)]
-        self._rules = [each.schema.compile(problem.factual) for each in alone[: len(problem.schema.constraints)]]
-        self._likely = alone[-1] if likelihood else None
+        self._rules = [kept(problem, (demand,)).schema.compile(problem.factual) for demand in range(count)]
+        self._of_circuits = {demand: kept(problem, (demand,)) for demand in (*likelihood, *coherence)}
         self._met: list[Members] = []
         self._excluded: list[Members] = []
         self._best: dict[Members, Result] = {}
@@ -245,7 +259,7 @@ class _Asking:
     def _met_by(self, row: Numbers) -> Members:
         """The demands that a row meets, which lies in the domains and reaches the goal."""
         met = {i for i, rules in enumerate(self._rules) if all(rule.satisfied(row)[0] for rule in rules)}
-        return frozenset(met | ({len(self._rules)} if self._likely is not None and self._likely.admits(row)[0] else set()))
+        return frozenset(met | {demand for demand, alone in self._of_circuits.items() if alone.admits(row)[0]})
 
 
 # -- conflicts -----------------------------------------------------------------------------------------------------------
@@ -305,8 +319,8 @@ def _reason(asking: _Asking, demand: int, words: LikelihoodWords | None) -> Reas
     without = result.solutions[0].objective if result.solutions else None
     decided = bool(result.solutions) or result.status == "infeasible"
     constraint = _constraint(asking, demand)
-    if constraint is not None:
-        return Reason(str(constraint), constraint, without, decided=decided)
+    if constraint is not None or _is_coherence(asking, demand):
+        return Reason(_demand(asking, demand, words), constraint, without, decided=decided)
     helps = (without is not None or not decided) and _threshold(asking) > -math.inf and asking.seconds >= _LEAST_SECONDS
     reachable = likeliest(asking.problem, asking.solve, asking.within()) if helps else None
     told = "" if reachable is None else f"has {reachable:.2f}" if words is None else f"is {words.of(reachable)}"
@@ -318,6 +332,10 @@ def _constraint(asking: _Asking, demand: int) -> Constraint | None:
     return constraints[demand] if demand < len(constraints) else None
 
 
+def _is_coherence(asking: _Asking, demand: int) -> bool:
+    return demand == len(asking.problem.schema.constraints) + 1
+
+
 def _threshold(asking: _Asking) -> float:
     assert asking.problem.plausibility is not None
     return asking.problem.plausibility.lower
@@ -327,6 +345,10 @@ def _demand(asking: _Asking, demand: int, words: LikelihoodWords | None) -> str:
     constraint = _constraint(asking, demand)
     if constraint is not None:
         return str(constraint)
+    if _is_coherence(asking, demand):
+        assert asking.problem.coherence is not None
+        usual = f"the values of an answer must fit together (a coherence of at least {asking.problem.coherence.lower:.2f})"
+        return asking.coherence_words or usual
     lower = _threshold(asking)
     if lower == -math.inf:
         return "an answer must be possible: its values, taken together, must not have a likelihood of zero"

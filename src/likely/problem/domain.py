@@ -95,8 +95,7 @@ def _breakpoints(problem: Problem) -> list[Numbers]:
 
 def _feature_breakpoints(problem: Problem, j: int) -> Numbers:
     parts = [rule_breakpoints(problem.rules, j)]
-    if problem.plausibility is not None:
-        parts.append(problem.plausibility.circuit.cells[j].breaks)
+    parts += [demand.circuit.cells[j].breaks for demand in (problem.plausibility, problem.coherence) if demand is not None]
     if isinstance(problem.form, TreeEnsemble):
         tests = problem.form.nodes[problem.form.nodes["feature"] == j]
         parts += [tests["low"], np.nextafter(tests["high"], np.inf)]

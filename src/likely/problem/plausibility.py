@@ -1,4 +1,4 @@
-"""`Plausibility`: how likely an answer must be, and how much that counts."""
+"""`Plausibility`: how likely an answer must be, and how much that counts; `Coherence`: how well its values must fit together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit import Circuit, log_likelihood
+from likely.circuit import Circuit, GaussianBlock, log_likelihood
+from likely.circuit.model.cells import Algebra
 from likely.circuit.queries.evaluate import max_log_likelihood
 from likely.errors import ProblemError
 from likely.predictor import Form
@@ -55,8 +56,7 @@ class Plausibility:
             form: The classifier, which counts the classes.
             class_index: The place of the class there; None if an answer need not have a certain one.
         """
-        target = self.circuit.target
-        return math.nan if target is None or class_index is None else target.number(form.classes[class_index])
+        return _target_of(self.circuit, form, class_index)
 
     def log_likelihoods(self, rows: Numbers, factual: Numbers, target: float = math.nan, *, n_jobs: int | None = 1) -> Numbers:
         """log p of each row with a class, given what is given.
@@ -94,3 +94,49 @@ class Plausibility:
         row = [value if name in self.given else math.nan for name, value in zip(circuit.names, values, strict=True)]
         log = float(log_likelihood(circuit, np.array([row]))[0])
         return log if log > -math.inf else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Coherence:
+    """How well the values of an answer must fit together, and with its new class: `likely.circuit.coherence` >= `lower`.
+
+    For circuits all of whose leaves are constant on cells: then coherence is the logarithm of another circuit, whose leaves are
+    divided by the marginals, and is bounded as likelihood is.
+    """
+
+    circuit: Circuit
+    lower: float
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.lower):
+            raise ProblemError("Coherence", "have a threshold", self.lower, "give a number")
+        blocks = sum(isinstance(node, GaussianBlock) for node in self.circuit.nodes)
+        families = sum(part is not None for cells in self.circuit.cells for part in cells.parametric)
+        if blocks or families:
+            got = f"one with {blocks} blocks and {families} parametric leaves"
+            hint = "leave coherence out, or learn the circuit with likely.circuit.learn(X, y, schema, method='mixture')"
+            raise ProblemError("The circuit of a demand on coherence", "have histograms and categories only", got, hint)
+
+    def target_of(self, form: Form, class_index: int | None) -> float:
+        """The class that values are to fit to, as the circuit's target has it; NaN for any.
+
+        Args:
+            form: The classifier, which counts the classes.
+            class_index: The place of the class there; None if an answer need not have a certain one.
+        """
+        return _target_of(self.circuit, form, class_index)
+
+    def coherences(self, rows: Numbers, target: float = math.nan) -> Numbers:
+        """How well the values of each row fit together, and with a class.
+
+        Args:
+            rows: Complete rows, as doubles.
+            target: The class, as `target_of` says it; NaN for any.
+        """
+        whole = rows if self.circuit.target is None else np.column_stack([rows, np.full(len(rows), target)])
+        return self.circuit.ratio_core.evaluate(np.ascontiguousarray(whole), Algebra.SUM, 1)
+
+
+def _target_of(circuit: Circuit, form: Form, class_index: int | None) -> float:
+    target = circuit.target
+    return math.nan if target is None or class_index is None else target.number(form.classes[class_index])

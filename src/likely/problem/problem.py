@@ -13,7 +13,7 @@ from likely.errors import ProblemError
 from likely.predictor import Form
 from likely.problem.check import check_parts
 from likely.problem.goal import Alternative, Goal
-from likely.problem.plausibility import Plausibility
+from likely.problem.plausibility import Coherence, Plausibility
 from likely.problem.result import Solution
 from likely.problem.tolerances import ABSOLUTE_GAP
 from likely.schema import Constraint, Schema
@@ -23,7 +23,7 @@ from likely.schema.values import Numbers
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Minimise cost(x) - weight * log p(x) over rows x that keep the schema, reach the goal and are plausible.
+    """Minimise cost(x) - weight * log p(x) over rows x that keep the schema, reach the goal, are plausible and fit together.
 
     `schema` holds the factual in its domains (`schema.widened(factual)`); an unknown value of the factual is NaN.
     """
@@ -33,6 +33,7 @@ class Problem:
     form: Form
     goal: Goal
     plausibility: Plausibility | None = None
+    coherence: Coherence | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factual", np.asarray(self.factual, dtype=np.float64))
@@ -44,7 +45,7 @@ class Problem:
                     f"The factual's {feature.name!r}", f"lie within {feature.describe()}", feature.show(number),
                     "use schema.widened(factual)", feature=feature.name,
                 )  # fmt: skip
-        check_parts(self.schema, self.form, self.goal, self.plausibility)
+        check_parts(self.schema, self.form, self.goal, self.plausibility, self.coherence)
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -86,11 +87,11 @@ class Problem:
         return costs - self.plausibility.weight * self.log_likelihoods(rows, alternative)
 
     def admits(self, rows: Numbers, *, slack: float = 0.0) -> NDArray[np.bool_]:
-        """Which rows answer the problem: they lie in the domains, keep the rules, reach the goal and are likely enough.
+        """Which rows answer the problem: they lie in the domains, keep the rules, reach the goal, are likely, and fit together.
 
         Args:
             rows: Rows, as doubles.
-            slack: By how much scores and log-likelihoods may miss what they must reach.
+            slack: By how much scores, log-likelihoods and coherences may miss what they must reach.
         """
         return np.array([solution is not None for solution in self.solutions(rows, slack=slack)], dtype=np.bool_)
 
@@ -101,7 +102,7 @@ class Problem:
 
         Args:
             rows: Rows, as doubles.
-            slack: By how much scores and log-likelihoods may miss what they must reach.
+            slack: By how much scores, log-likelihoods and coherences may miss what they must reach.
         """
         answers: list[Solution | None] = [None] * len(rows)
         places = np.flatnonzero(self.schema.admits(self.factual, rows, self.rules))
@@ -116,6 +117,9 @@ class Problem:
             if self.plausibility is not None:
                 reached &= self.plausibility.likely_enough(logs, slack)
                 objectives = costs - self.plausibility.weight * logs if self.plausibility.weight else costs
+            if self.coherence is not None:
+                target = self.coherence.target_of(self.form, alternative.class_index)
+                reached &= self.coherence.coherences(rows, target) >= self.coherence.lower - slack
             for i in np.flatnonzero(reached & (objectives < math.inf)):  # where likelihood counts, no answer is impossible
                 best = answers[places[i]]
                 if best is None or objectives[i] < best.objective:

@@ -100,7 +100,10 @@ def _checks(verification: Verification | None) -> Html | None:
 def _evidence(explanation: Explanation) -> Html:
     query, bounds = explanation.query, explanation.bounds
     wanted = "any other class" if query.target is None else spoken_value(query.target)
-    thresholds = ", ".join(f"{show_value(label)} {cost_text(value)}" for label, value in explanation.thresholds)
+    thresholds, coherences = (
+        ", ".join(f"{show_value(label)} {cost_text(value)}" for label, value in asked)
+        for asked in (explanation.thresholds, explanation.coherence_thresholds)
+    )
     given = [query.schema[name].title if name in query.schema.names else str(name) for name in query.given]
     pairs = [
         ("question", f"{'an incomplete row' if query.label is None else spoken_value(query.label)} → {wanted}"),
@@ -108,6 +111,7 @@ def _evidence(explanation: Explanation) -> Html:
         ("upper bound", f"{_number(bounds.upper)}, the {_objective(explanation)} of the last answer"),
         ("lower bound", f"{_number(bounds.lower)}, proved of all other answers{_exception(explanation)}"),
         ("log-likelihood", f"at least {thresholds}" if thresholds else "any"),
+        ("coherence", f"at least {coherences}" if coherences else "any"),
         ("given", ", ".join(given) or "nothing: the likelihood of the row with its class"),
         ("search", f"{explanation.nodes:,} nodes in {explanation.seconds:.2g} s, engine {query.engine}"),
         ("model, circuit", f"{explanation.evidence.model}, {explanation.evidence.circuit}"),

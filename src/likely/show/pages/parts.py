@@ -11,7 +11,7 @@ from likely._display.markup import Html, Part, el, join
 from likely._display.numbers import cost_text
 from likely.explain import Counterfactual, Explanation
 from likely.explain.query import rows_named
-from likely.explain.text import claim, joined
+from likely.explain.text import FIT, claim, joined
 from likely.schema.values import Value, show_value
 from likely.show.axis import told
 from likely.show.changes import Track, changes_of
@@ -112,15 +112,11 @@ def _measures(answer: Counterfactual) -> Html:
             else f"{100 * before:.1f} → {100 * answer.probability_after:.1f}%"
         )
         rows.append(_pair(f"probability of {spoken_value(answer.label)}", text, share_picture(before, answer.probability_after)))
-    if answer.percentile is not None:
-        of = f" of {spoken_value(answer.label)}" if answer.query.of_class else ""
-        rows.append(
-            _pair(
-                f"likelier than … of {rows_named(answer.query.rows)}{of}",
-                f"{answer.percentile:.0f}%",
-                share_picture(None, answer.percentile / 100),
-            )
-        )
+    of = f" of {spoken_value(answer.label)}" if answer.query.of_class else ""
+    for text, percentile in (("likelier than", answer.percentile), (FIT, answer.coherence_percentile)):
+        if percentile is not None:
+            name = f"{text} … of {rows_named(answer.query.rows)}{of}"
+            rows.append(_pair(name, f"{percentile:.0f}%", share_picture(None, percentile / 100)))
     return el("div", *rows, class_="measures")
 
 
