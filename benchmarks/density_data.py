@@ -16,7 +16,7 @@ import sklearn.datasets
 import likely
 
 #: The most rows of a table.
-MOST_ROWS = 20_000
+MOST_ROWS = 10_000
 KEEL = ("pima", "vehicle", "ionosphere", "sonar", "twonorm", "magic")
 
 

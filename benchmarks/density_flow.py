@@ -11,7 +11,9 @@ from density_rivals import Density
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
-LAYERS, HIDDEN, ROUNDS, PATIENCE, BATCH, RATE = 6, 64, 300, 20, 256, 1e-3
+LAYERS, HIDDEN, PATIENCE, BATCH, RATE = 6, 64, 20, 256, 1e-3
+#: The most rounds over the rows, and steps of gradients in all.
+ROUNDS, STEPS = 300, 2_000
 #: The share of the rows that training is stopped by, and noise on the others, in deviations.
 HELD_OUT, NOISE = 0.15, 0.02
 
@@ -40,6 +42,7 @@ class Flow(Density):
 
     def fit(self, rows: Numbers) -> Density:
         torch.manual_seed(0)
+        torch.set_num_threads(1)
         data = torch.tensor(rows, dtype=torch.float32)
         order = torch.randperm(len(data))
         count = max(1, round(HELD_OUT * len(data)))
@@ -47,7 +50,7 @@ class Flow(Density):
         self.layers = torch.nn.ModuleList([_Coupling(rows.shape[1], flipped=bool(place % 2)) for place in range(LAYERS)])
         optimiser = torch.optim.Adam(self.layers.parameters(), lr=RATE, weight_decay=1e-4)
         best, kept, waited = -np.inf, copy.deepcopy(self.layers.state_dict()), 0
-        for _ in range(ROUNDS):
+        for _ in range(min(ROUNDS, STEPS * BATCH // len(learned) + 1)):
             for part in torch.randperm(len(learned)).split(BATCH):
                 noisy = learned[part] + NOISE * torch.randn_like(learned[part])
                 optimiser.zero_grad()

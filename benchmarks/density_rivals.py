@@ -19,6 +19,8 @@ Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Rows = np.ndarray[Any, np.dtype[np.intp]]
 #: Components and ridges of Gaussian mixtures, and widths of kernels (times Scott's), that held-out rows choose from.
 COMPONENTS, RIDGES, WIDTHS = (1, 2, 3, 5, 8, 16), (1e-4, 1e-3, 1e-2, 1e-1), (0.25, 0.5, 1.0, 1.5)
+#: A step matters if it is more than this share of a deviation; how often a test row is spread over its cell then.
+COARSE, DRAWS = 0.02, 8
 #: The share of training rows that choices are made on.
 HELD_OUT = 0.2
 
@@ -36,7 +38,7 @@ class Classes:
     """Reals, scaled by the training rows, class by class; everything that is no number, and the class, as bins."""
 
     train: Numbers
-    test: Numbers
+    test: Numbers  # draw x row x column
     train_class: Rows
     test_class: Rows
     constant: float  # of the test rows: log-probability of their class and bins, and the scale of the reals
@@ -44,7 +46,11 @@ class Classes:
 
 
 def split(schema: likely.Schema, X: pd.DataFrame, y: pd.Series[Any] | None, train: Rows, test: Rows) -> Classes:
-    """A table as methods for reals see it; unknown numbers are the median, and columns that are no reals are independent."""
+    """A table as methods for reals see it.
+
+    Unknown numbers are the median, numbers are spread over the cells of their steps, and columns that are no reals are
+    independent.
+    """
     table = table_of(X, y, schema, None)
     real = [j for j, feature in enumerate(table.features) if feature.numeric and not feature.atoms]
     values = table.rows[:, real]
@@ -56,9 +62,32 @@ def split(schema: likely.Schema, X: pd.DataFrame, y: pd.Series[Any] | None, trai
     logs, parameters = _independent(table.rows, table.variables, train, test, others)
     classes = np.zeros(len(X), dtype=np.intp) if y is None else np.unique(table.rows[:, -1], return_inverse=True)[1]
     scaled = (values - centre) / scale
+    noise = spread_over_cells([table.features[j].grid or 0.0 for j in real], scale, len(values))
     return Classes(
-        scaled[train], scaled[test], classes[train], classes[test], float(logs.mean() - np.log(scale).sum()), parameters
+        (scaled + noise[0])[train],
+        (scaled + noise)[:, test],
+        classes[train],
+        classes[test],
+        float(logs.mean() - np.log(scale).sum()),
+        parameters,
     )
+
+
+def spread_over_cells(grids: list[float], scale: Numbers, rows: int) -> Numbers:
+    """Noise (draw x row x column) that spreads values over the cells of their steps, in units of scale.
+
+    Rows that are recorded to a step are learned from so spread (uniform dequantisation), and the mass of a test row's cell is
+    the mean of the density over it: a density narrower than a cell wins nothing. Where no step is coarse, there is no noise.
+    """
+    steps = np.array(grids) / scale
+    steps = np.where(steps > COARSE, steps, 0.0)
+    draws = DRAWS if steps.any() else 1
+    return np.random.default_rng(0).uniform(-0.5, 0.5, (draws, rows, len(steps))) * steps
+
+
+def mean_density(logs: list[Numbers]) -> Numbers:
+    """The log of the mean over draws of densities of rows."""
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - np.log(len(logs)))
 
 
 def _independent(rows: Numbers, variables: tuple[Any, ...], train: Rows, test: Rows, which: list[int]) -> tuple[Numbers, int]:
@@ -143,7 +172,7 @@ def per_class(makers: list[Callable[[], Density]]) -> Callable[..., Score]:
             chosen = max(makers, key=lambda make: _held_out(make, rows))
             model = chosen().fit(rows)
             inside = data.test_class == each
-            logs[inside] = model.logs(data.test[inside])
+            logs[inside] = mean_density([model.logs(draw[inside]) for draw in data.test])
             parameters += model.parameters
         return Score(float(logs.mean()) + data.constant, parameters)
 
