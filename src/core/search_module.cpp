@@ -247,7 +247,7 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, doub
 // bound of the objective, and per feature the atoms and the range of numbers that are left. For tests.
 nb::tuple propagated(const Problem& problem, const std::vector<std::vector<std::size_t>>& atoms, Rows ranges,
                      std::uint32_t alternative, double incumbent) {
-  search::Node node{search::whole(problem.domain), -search::kInf, alternative, 0, {}, {}, {}};
+  search::Node node{search::whole(problem.domain), -search::kInf, alternative, 0, {}, {}, {}, {}};
   search::Box& box = node.box;
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
     const search::Feature& f = problem.domain.features[j];

@@ -171,6 +171,23 @@ inline constexpr double kPriceProgress = 0.02;
 // from an end of a range, this share of it is looked at first.
 inline constexpr double kSmallPart = -12;
 inline constexpr double kFirstEdge = 0.05;
+// Parts of a term that are wider than this, in warped units, have corners in between.
+inline constexpr double kWideTerm = 0.25;
+// Newton's method on smoothed terms: the temperatures (in nats) at a node that has no prices yet and at others, how they fall,
+// and the last one; steps at each; the fall, in temperatures, that ends them; how often a step is halved; how far towards 0 a
+// price goes at once; and the least variance of a coordinate, where one candidate has all the weight.
+inline constexpr double kFirstTemperature = 1;
+inline constexpr double kWarmTemperature = 0.004;
+inline constexpr double kCooling = 0.25;
+inline constexpr double kLeastTemperature = 1e-3;
+inline constexpr int kNewtonSteps = 8;
+inline constexpr double kNewtonGain = 0.1;
+inline constexpr double kTrustedFall = 10;
+inline constexpr int kNewtonHalvings = 8;
+inline constexpr double kTowardsZero = 0.9;
+inline constexpr double kLeastSpread = 1e-12;
+// A price of 0 begins where all that it is of is worth this much (in nats).
+inline constexpr double kFirstWorth = 0.1;
 // A price is first tried in powers of this.
 inline constexpr double kPriceGrowth = 8;
 inline constexpr int kPriceTrials = 6;
@@ -191,6 +208,11 @@ inline constexpr double kOverfulfilment[] = {1e-15, 1e-12, 1e-9};
 inline constexpr int kWalkSteps = 14;
 // A part of a circuit whose row is tried has at least this share in what is asked for.
 inline constexpr double kTriedPartShare = 0.05;
+// Local search: boxes around answers, how much better an answer must be (relative) to be searched around in turn, and how many
+// parts of a warp on either side of an answer are looked at first.
+inline constexpr int kNearbyRounds = 40;
+inline constexpr double kNearbyGain = 1e-3;
+inline constexpr std::size_t kNearbyParts = 16;
 // Intervals of a narrow box of which every choice of ends is tried (2^6 rows).
 inline constexpr std::size_t kEndPointReals = 6;
 // Cells of a feature that the scan of single changes looks at.
@@ -201,8 +223,10 @@ inline constexpr std::size_t kScannedCells = 64;
 // Room for what is missed, at least: below it, every loss is the whole of it.
 inline constexpr double kLeastScoreRoom = 1e-12;
 inline constexpr double kLeastLikelihoodRoom = 1e-9;
-// A gap between a tangent and a density that is worth a split, in nats.
+// A gap between a tangent and a density that is worth a split, in nats; and one between the mean of a term and the term at the
+// mean.
 inline constexpr double kLeastGap = 1e-3;
+inline constexpr double kLeastMixedGap = 1e-6;
 // A feature's share in what one demand misses counts up to this much.
 inline constexpr double kMostShare = 2;
 // A share below this is none: the feature is then ranked after all that have one (by this rank) by how far its score

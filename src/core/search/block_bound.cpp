@@ -71,7 +71,7 @@ BlockBound::BlockBound(const GaussianBlock& block, std::vector<const Warp*> warp
 
 BlockBound::Tangent BlockBound::tangent() const {
   const std::vector<double> room(mean_.size());
-  return {mean_, room, room, room, 0};
+  return {mean_, room, room, room, 0, false};
 }
 
 void BlockBound::fill_gradient(Tangent& tangent) const {
@@ -286,7 +286,7 @@ void BlockBound::bound(const Box& box, const Rewards* rewards, Tangent& tangent)
     const Range& range = box.range[features_[i]];
     if (range.empty() || !(range.low < warps_[i]->upper() && range.high > warps_[i]->lower())) return;
   }
-  if (!ascend(box, rewards, tangent)) return;
+  if (!tangent.settled && !ascend(box, rewards, tangent)) return;
   double quadratic = 0, total = 0, size = 1 + std::abs(log_normaliser_);
   fill_gradient(tangent);
   for (std::size_t i = 0; i < count; ++i) quadratic += (mean_[i] - tangent.at[i]) * tangent.gradient[i];

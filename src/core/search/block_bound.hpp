@@ -1,11 +1,15 @@
 // How likely the rows of a box can be to a Gaussian block: an upper bound that is a sum of terms of one feature each.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "../gaussian.hpp"
+#include "../tolerances.hpp"
 #include "domain.hpp"
 #include "rewards.hpp"
 
@@ -29,6 +33,7 @@ class BlockBound {
     std::vector<double> greatest;      // of each variable's term over the box
     std::vector<double> where;         // and the z at which that is
     double log_upper = 0;              // -infinity if no row of the box has a density
+    bool settled = false;              // whether z0 is as good as it gets: it stays where it is then
   };
   Tangent tangent() const;  // with buffers of the right size, at the mean
 
@@ -36,9 +41,17 @@ class BlockBound {
   void bound(const Box& box, const Rewards* rewards, Tangent& tangent) const;
   // The greatest term of variable i over low..high; -infinity if it has no density there.
   double greatest(const Tangent& tangent, const Rewards* rewards, std::size_t i, double low, double high) const;
+
   // By how much the tangent is above log N where its terms are greatest, and each variable's part in that.
   void gaps(const Tangent& tangent, std::vector<double>& of_variable) const;
+  // Calls work(x, z, log slope) for corners of variable i's term over low..high: where parts of the warp and segments of the
+  // costs meet (once for each), and points in between where they are wide.
+  template <class Work>
+  void each_corner(std::size_t i, double low, double high, const Work& work) const;
 
+  const std::vector<double>& mean() const { return mean_; }
+  double left(std::size_t i) const { return left_[i]; }
+  double rest(std::size_t i, std::size_t k) const { return rest_[i * features_.size() + k]; }
   std::size_t count() const { return features_.size(); }
   std::size_t feature(std::size_t i) const { return features_[i]; }
   const Warp& warp(std::size_t i) const { return *warps_[i]; }
@@ -72,5 +85,31 @@ class BlockBound {
   double log_normaliser_;
   double condition_ = 1;  // of the correlations: by how much rounding may grow
 };
+
+template <class Work>
+void BlockBound::each_corner(std::size_t i, double low, double high, const Work& work) const {
+  const Warp& warp = *warps_[i];
+  low = std::max(low, std::nextafter(warp.lower(), std::numeric_limits<double>::infinity()));
+  high = std::min(high, std::nextafter(warp.upper(), -std::numeric_limits<double>::infinity()));
+  if (!(low <= high)) return;
+  const std::size_t last = warp.part_of(high);
+  for (std::size_t k = warp.part_of(low); k <= last; ++k) {
+    const Warp::Part& part = warp.parts()[k];
+    for (const Segment& segment : domain_.features[features_[i]].segments) {
+      const double from = std::max({low, part.low, segment.low}), to = std::min({high, part.high, segment.high});
+      if (!(from <= to)) continue;
+      const double z_from = std::clamp(warp.at(from).z, part.z_low, part.z_high);
+      const double z_to = std::clamp(warp.at(to).z, part.z_low, part.z_high);
+      work(from, z_from, part.offset + part.rise * z_from);
+      if (!(z_to > z_from)) continue;
+      const int pieces = static_cast<int>(std::min(1 + (z_to - z_from) / tolerance::kWideTerm, tolerance::kMostCorners));
+      for (int piece = 1; piece < pieces; ++piece) {
+        const double z = z_from + (z_to - z_from) * piece / pieces;
+        work(std::clamp(warp.inverse(z), from, to), z, part.offset + part.rise * z);
+      }
+      work(to, z_to, part.offset + part.rise * z_to);
+    }
+  }
+}
 
 }  // namespace likely::search

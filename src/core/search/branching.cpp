@@ -129,7 +129,9 @@ std::vector<Box> split_at_factual(const Domain& domain, const Box& box, std::siz
 void keep_below_and_above(const Domain& domain, std::size_t j, double at, Box& below, Box& above) {
   const Feature& f = domain.features[j];
   const Range range = below.range[j];
-  const double last = std::max(range.low, std::min(f.down_to_grid(at), std::nextafter(range.high, -kInf)));
+  // At least the last number goes above: of a grid, one that is nearer to it than any other counts as that number.
+  const double most = f.grid > 0 ? range.high - 0.5 * f.grid : std::nextafter(range.high, -kInf);
+  const double last = std::max(range.low, f.down_to_grid(std::min(at, most)));
   const double next = std::min(range.high, std::max(f.after(last), std::nextafter(last, kInf)));
   below.keep_numbers(domain, j, range.low, last);
   above.keep_numbers(domain, j, next, range.high);
@@ -155,10 +157,14 @@ std::vector<Box> split_in_the_middle(const Domain& domain, const Box& box, std::
   return parts;
 }
 
-}  // namespace
+// A cut of a feature's numbers that is worth it.
+bool cuts(const Problem& problem, const Box& box, std::size_t j, double at) {
+  const Range& range = box.range[j];
+  return box.atom_count(problem.domain.features[j]) == 0 && !box.narrow(problem.domain, j) && at > range.low && at < range.high;
+}
 
-std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
-  if (!problem.likelihood || !problem.likelihood->has_blocks() || node.prices.empty()) return std::nullopt;
+// By how much tangents are above their blocks where their terms are greatest.
+std::optional<Cut> largest_tangent_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
   const std::size_t count = problem.domain.features.size();
   std::vector<double> gaps(count, 0.0);
   std::size_t largest_part = 0;
@@ -166,17 +172,39 @@ std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const E
     problem.likelihood->add_gaps(p, evaluation.priced[p], evaluation.shares[p], gaps);
     if (evaluation.shares[p] > evaluation.shares[largest_part]) largest_part = p;
   }
-  Cut cut{count, 0};
+  std::optional<Cut> cut;
   double most = tolerance::kLeastGap;
   for (std::size_t j = 0; j < count; ++j) {
-    if (!(gaps[j] > most) || node.box.atom_count(problem.domain.features[j]) > 0 || node.box.narrow(problem.domain, j)) continue;
+    if (!(gaps[j] > most)) continue;
     const double at = problem.likelihood->between(largest_part, evaluation.priced[largest_part], j);
-    const Range& range = node.box.range[j];
-    if (!(at > range.low && at < range.high)) continue;
+    if (!cuts(problem, node.box, j, at)) continue;
     most = gaps[j];
     cut = {j, at};
   }
-  return cut.feature < count ? std::optional(cut) : std::nullopt;
+  return cut;
+}
+
+// By how much a feature's term is below its bound at the row that prices point to.
+std::optional<Cut> largest_mixed_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
+  std::optional<Cut> cut;
+  double most = tolerance::kLeastMixedGap;
+  for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
+    for (std::size_t j = 0; j < evaluation.gaps[p].size(); ++j) {
+      const double gap = evaluation.shares[p] * evaluation.gaps[p][j], at = evaluation.pointed[p][j];
+      if (!(gap > most) || !cuts(problem, node.box, j, at)) continue;
+      most = gap;
+      cut = {j, at};
+    }
+  }
+  return cut;
+}
+
+}  // namespace
+
+std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
+  if (!problem.likelihood || !problem.likelihood->has_blocks() || node.prices.empty()) return std::nullopt;
+  const std::optional<Cut> cut = largest_tangent_gap(problem, node, evaluation);
+  return cut ? cut : largest_mixed_gap(problem, node, evaluation);
 }
 
 std::vector<Box> split_at(const Domain& domain, const Box& box, const Cut& cut) {

@@ -25,7 +25,7 @@ struct Cut {
   std::size_t feature;
   double at;
 };
-// Where the tangent of a Gaussian block is farthest above it, if that is far enough to matter.
+// Where the bound of a likelihood with blocks is farthest above what its terms are, if that is far enough to matter.
 std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation);
 std::vector<Box> split_at(const Domain& domain, const Box& box, const Cut& cut);
 

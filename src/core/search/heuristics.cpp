@@ -6,19 +6,19 @@
 
 #include "../tolerances.hpp"
 #include "duals.hpp"
+#include "propagation.hpp"
 
 namespace likely::search {
 
-void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace,
-                const std::function<bool()>& more) {
+void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, std::uint32_t alternative,
+                SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more) {
   const std::vector<Feature>& features = problem.domain.features;
-  for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
-    for (const std::vector<double>& row : rows) {
-      if (!more()) return;
-      bool inside = row.size() == features.size();
-      for (std::size_t j = 0; inside && j < row.size(); ++j) inside = features[j].has(row[j]);
-      if (inside && test_row(problem, row, a, pool, workspace)) remove_changes(problem, row, a, pool, workspace);
-    }
+  for (const std::vector<double>& row : rows) {
+    if (!more()) return;
+    bool inside = row.size() == features.size();
+    for (std::size_t j = 0; inside && j < row.size(); ++j) inside = features[j].has(row[j]);
+    if (inside && test_row(problem, row, alternative, pool, workspace))
+      remove_changes(problem, row, alternative, pool, workspace);
   }
 }
 
@@ -255,18 +255,42 @@ void walk_towards(const Problem& problem, const std::vector<double>& row, const 
 
 void try_priced_rows(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
                      Workspace& workspace) {
-  if (pool.solutions().empty() || pool.solutions().front().alternative != node.alternative) return;
-  const std::vector<double> answer = pool.solutions().front().row;
+  if (pool.best_of(node.alternative) == nullptr) return;
+  const std::vector<double> towards[] = {pool.best_of(node.alternative)->row, pool.likeliest_of(node.alternative)->row};
   for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
-    if (evaluation.shares[p] < tolerance::kTriedPartShare) continue;
-    std::vector<double> row = evaluation.cheapest, shares(row.size(), 0.0);
-    problem.likelihood->each_choice(p, evaluation.priced[p], [&](std::size_t j, double v, double share) {
+    if (evaluation.shares[p] < tolerance::kTriedPartShare || evaluation.pointed[p].empty()) continue;
+    std::vector<double> row = evaluation.pointed[p];
+    for (std::size_t j = 0; j < row.size(); ++j) {
       const Feature& f = problem.domain.features[j];
-      if (share <= shares[j]) return;
-      shares[j] = share;
-      row[j] = f.atom_of(v) >= 0 || f.low.empty() ? v : f.nearest(v);
-    });
-    if (problem.domain.cost(row.data()) < pool.cutoff()) walk_towards(problem, row, answer, node.alternative, pool, workspace);
+      if (f.atom_of(row[j]) < 0 && !f.low.empty()) row[j] = f.nearest(row[j]);
+    }
+    if (problem.domain.cost(row.data()) >= pool.cutoff()) continue;
+    for (const std::vector<double>& answer : towards) walk_towards(problem, row, answer, node.alternative, pool, workspace);
+  }
+}
+
+void search_nearby(const Problem& problem, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace,
+                   const std::function<bool()>& more) {
+  Evaluation evaluation(problem, alternative);
+  std::vector<Prices> prices;
+  std::size_t parts = tolerance::kNearbyParts;
+  for (int round = 0; round < tolerance::kNearbyRounds && more(); ++round) {
+    if (pool.best_of(alternative) == nullptr) return;
+    const std::vector<double> answer = pool.best_of(alternative)->row;
+    const double before = pool.best_of(alternative)->objective;
+    Node node{whole(problem.domain), -kInf, alternative, 0, {}, prices, {}, {}};
+    for (std::size_t j = 0; j < answer.size(); ++j) {
+      if (!problem.likelihood->in_blocks(j) || problem.domain.features[j].cell_of(answer[j]) < 0) continue;
+      const auto [low, high] = problem.likelihood->neighbours(j, answer[j], parts);
+      node.box.keep_numbers(problem.domain, j, low, high);
+    }
+    if (propagate(problem, node, pool.cutoff(), evaluation, workspace) == Outcome::kOpen)
+      try_priced_rows(problem, node, evaluation, pool, workspace);
+    const double now = pool.best_of(alternative)->objective;
+    prices = node.prices;
+    if (now < before - tolerance::kNearbyGain * std::abs(before)) continue;
+    if (parts == 0) return;
+    parts /= 2;
   }
 }
 

@@ -12,8 +12,8 @@
 namespace likely::search {
 
 // Rows that the caller brings, each with its changes removed as far as it stays an answer; while there is `more` time.
-void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace,
-                const std::function<bool()>& more);
+void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, std::uint32_t alternative,
+                SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);
 
 // Single-change scan: every change of one feature of the cheapest row.
 void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);
@@ -50,5 +50,10 @@ void walk_towards(const Problem& problem, const std::vector<double>& row, const 
 // What the prices of likelihood point to, made an answer.
 void try_priced_rows(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
                      Workspace& workspace);
+// Local search around an answer, where a circuit has blocks: the box of its neighbours on the parts of the warps is bounded
+// like a node, nearly exactly if it is small, and what its prices point to made an answer; from the better one again, and with
+// fewer parts if there is none; while there is `more` time.
+void search_nearby(const Problem& problem, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace,
+                   const std::function<bool()>& more);
 
 }  // namespace likely::search

@@ -56,6 +56,11 @@ bool SolutionPool::covers(const Key& key, double bound) const {
 
 void SolutionPool::add(Solution solution) {
   assert(solution.objective < kInf);
+  for (std::vector<Solution>* each : {&best_of_, &likeliest_of_})
+    each->resize(std::max<std::size_t>(each->size(), solution.alternative + 1));
+  Solution &best = best_of_[solution.alternative], &likeliest = likeliest_of_[solution.alternative];
+  if (best.row.empty() || solution.objective < best.objective) best = solution;
+  if (likeliest.row.empty() || solution.log_likelihood > likeliest.log_likelihood) likeliest = solution;
   Key made = key(solution.row);
   for (std::size_t i = 0; i < solutions_.size(); ++i) {
     if (keys_[i] != made) continue;

@@ -36,6 +36,9 @@ class SolutionPool {
   double best() const { return solutions_.empty() ? kInf : solutions_.front().objective; }
   bool full() const { return solutions_.size() >= limits_.solutions; }
   const std::vector<Solution>& solutions() const { return solutions_; }
+  // The best answer of an alternative that was ever added, in the pool or not, and the likeliest one; nothing if there was none.
+  const Solution* best_of(std::uint32_t alternative) const { return known(best_of_, alternative); }
+  const Solution* likeliest_of(std::uint32_t alternative) const { return known(likeliest_of_, alternative); }
   // A row that may be an answer, though double precision cannot tell: what is claimed must allow for it.
   void leave_undecided(double objective) { undecided_ = std::min(undecided_, objective); }
   double undecided() const { return undecided_; }
@@ -44,11 +47,15 @@ class SolutionPool {
 
  private:
   static std::uint64_t place(const Feature& f, double v);
+  static const Solution* known(const std::vector<Solution>& of, std::uint32_t alternative) {
+    return alternative < of.size() && !of[alternative].row.empty() ? &of[alternative] : nullptr;
+  }
 
   const Domain& domain_;
   Limits limits_;
   std::vector<Solution> solutions_;
   std::vector<Key> keys_;
+  std::vector<Solution> best_of_, likeliest_of_;  // per alternative; without a row if there is none
   double undecided_ = kInf;
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "../tolerances.hpp"
 #include "block_bound.hpp"
 #include "domain.hpp"
+#include "smoothed_prices.hpp"
 
 namespace likely::search {
 
@@ -75,6 +77,13 @@ class Likelihood {
   std::size_t parts() const { return parts_.size(); }
   // log V of a part; `rewards` are given.
   double price(const Box& box, std::size_t alternative, std::size_t part, Priced& priced) const;
+  // The terms of a part that is a product of blocks and leaves, with the gains of a value by gains(j, value, out), as many as
+  // there are prices; false if it is none, or no row of the box is possible to it.
+  using Gains = std::function<void(std::size_t j, double value, double* out)>;
+  bool fill_terms(const Box& box, std::size_t part, const Gains& gains, std::size_t prices, PartTerms& terms) const;
+  // The points of the tangents of a part's blocks, less the means: all in one, in the order of the terms' coordinates. They stay
+  // there when it is priced; without points, tangents begin at the means and go on by themselves.
+  void set_points(std::size_t part, const std::vector<double>& points, Priced& priced) const;
   // After price: what follows needs it.
   void descend(std::size_t part, Priced& priced) const;
   double log_upper_atom(std::size_t part, const Priced& priced, std::size_t j, std::size_t atom) const;
@@ -91,6 +100,12 @@ class Likelihood {
   // Between the point of the tangent and the best of feature j's term: where a split takes most of the gap away. NaN if feature j
   // is in no block of the part.
   double between(std::size_t part, const Priced& priced, std::size_t j) const;
+  // Of a part that is a product, the value of a feature in its block at a coordinate, less the mean; and the height of a
+  // feature's term at a number (`PartTerms`).
+  double value_at(std::size_t part, std::size_t j, double away) const;
+  double height_at(std::size_t part, std::size_t j, double v, double away) const;
+  // The numbers of feature j that lie on the same part of the warps of its blocks as v, and on so many parts on either side.
+  std::pair<double, double> neighbours(std::size_t j, double v, std::size_t parts) const;
 
   // The exact log-likelihood of a row of the domain's features, with the class of an alternative.
   struct RowBuffers {
@@ -123,6 +138,7 @@ class Likelihood {
   void make_blocks();
   void bound_blocks(const Box& box, Sweep& sweep) const;
   double log_block(std::size_t b, double log_upper) const;
+  const Place& place_of(std::size_t part, std::size_t j) const;
   double block_part(const Sweep& sweep, std::size_t j, double low, double high) const;
   double block_floors(const Sweep& sweep, std::size_t j) const;
 
@@ -132,8 +148,10 @@ class Likelihood {
     std::vector<std::vector<std::size_t>> leaves;
     std::vector<std::size_t> blocks;
     double log_weight = 0;
+    bool product = false;  // of blocks and leaves
   };
   void make_parts();
+  bool fill_leaf(const Box& box, std::size_t j, std::size_t leaf, const Gains& gains, PartTerms& terms) const;
   void price_leaves(const Box& box, const Part& part, std::size_t j, Priced& priced) const;
   void price_block(const Box& box, std::size_t b, Priced& priced) const;
   std::pair<double, double> best_number(const Rewards& rewards, std::size_t j, const Range& range) const;

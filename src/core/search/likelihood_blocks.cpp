@@ -93,4 +93,102 @@ double Likelihood::between(std::size_t p, const Priced& priced, std::size_t j) c
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+// -- terms --------------------------------------------------------------------------------------------------------------
+
+bool Likelihood::fill_terms(const Box& box, std::size_t p, const Gains& gains, std::size_t prices, PartTerms& terms) const {
+  const Part& part = parts_[p];
+  if (!part.product) return false;
+  std::size_t count = 0, first = 0;
+  for (const std::size_t b : part.blocks) count += blocks_[b].count();
+  terms.reset(count, prices);
+  for (const std::size_t b : part.blocks) {
+    const BlockBound& block = blocks_[b];
+    for (std::size_t i = 0; i < block.count(); ++i) {
+      for (std::size_t k = 0; k < block.count(); ++k) terms.rest[(first + i) * count + first + k] = block.rest(i, k);
+      const std::size_t j = block.feature(i);
+      const Range& range = box.range[j];
+      terms.begin(j, static_cast<std::ptrdiff_t>(first + i));
+      if (range.empty()) return false;
+      block.each_corner(i, range.low, range.high, [&](double x, double z, double log_slope) {
+        const double away = z - block.mean()[i];
+        gains(j, x, terms.add(log_slope - 0.5 * block.left(i) * away * away, away, x));
+      });
+      if (terms.terms.back().first == terms.terms.back().last) return false;
+    }
+    first += block.count();
+  }
+  for (std::size_t j = 0; j < variables_.size(); ++j)
+    if (!part.leaves[j].empty() && !fill_leaf(box, j, part.leaves[j][0], gains, terms)) return false;
+  return true;
+}
+
+// Every atom of a leaf, and of every run of cells its greatest density at either end and, if it is in between, at the factual.
+bool Likelihood::fill_leaf(const Box& box, std::size_t j, std::size_t leaf, const Gains& gains, PartTerms& terms) const {
+  const Variable& variable = variables_[j];
+  const Feature& f = domain_.features[j];
+  terms.begin(j, -1);
+  auto add = [&](double log_density, double v) {
+    if (log_density > -kInf) gains(j, v, terms.add(log_density, 0, v));
+  };
+  box.each_atom(f, [&](std::size_t k) { add(variable.log_atom(k)[leaf], f.atom[k]); });
+  if (!box.range[j].empty()) {
+    const std::size_t width = run_width(variable, box.range[j]);
+    for (std::size_t r = 0; r < tolerance::kPricedRuns; ++r) {
+      const Range cells = run(box, j, r);
+      if (cells.empty()) continue;
+      const double log_density = variable.tree->log_node(run_node(variable, cells, width))[leaf];
+      add(log_density, cells.low);
+      if (cells.high > cells.low) add(log_density, cells.high);
+      if (cells.low < f.factual && f.factual < cells.high) add(log_density, f.factual);
+    }
+  }
+  return terms.terms.back().first < terms.terms.back().last;
+}
+
+const Likelihood::Place& Likelihood::place_of(std::size_t p, std::size_t j) const {
+  return *std::find_if(places_[j].begin(), places_[j].end(), [&](const Place& place) {
+    return std::binary_search(parts_[p].blocks.begin(), parts_[p].blocks.end(), place.block);
+  });
+}
+
+double Likelihood::value_at(std::size_t p, std::size_t j, double away) const {
+  const Place& place = place_of(p, j);
+  const BlockBound& block = blocks_[place.block];
+  return block.warp(place.variable).inverse(block.mean()[place.variable] + away);
+}
+
+double Likelihood::height_at(std::size_t p, std::size_t j, double v, double away) const {
+  if (!parts_[p].leaves[j].empty()) {
+    const std::int32_t cell = domain_.features[j].cell_of(domain_.features[j].nearest(v));
+    const Variable& variable = variables_[j];
+    return variable.tree->log_node(variable.tree->size +
+                                   variable.cell_row[static_cast<std::size_t>(cell)])[parts_[p].leaves[j][0]];
+  }
+  const Place& place = place_of(p, j);
+  const BlockBound& block = blocks_[place.block];
+  return block.warp(place.variable).at(v).log_slope - 0.5 * block.left(place.variable) * away * away;
+}
+
+void Likelihood::set_points(std::size_t p, const std::vector<double>& points, Priced& priced) const {
+  std::size_t first = 0;
+  for (const std::size_t b : parts_[p].blocks) {
+    BlockBound::Tangent& tangent = priced.tangents[b];
+    tangent.settled = !points.empty();
+    for (std::size_t i = 0; i < blocks_[b].count(); ++i)
+      tangent.at[i] = blocks_[b].mean()[i] + (tangent.settled ? points[first + i] : 0);
+    first += blocks_[b].count();
+  }
+}
+
+std::pair<double, double> Likelihood::neighbours(std::size_t j, double v, std::size_t parts) const {
+  double low = -kInf, high = kInf;
+  for (const Place& place : places_[j]) {
+    const Warp& warp = blocks_[place.block].warp(place.variable);
+    const std::size_t at = warp.part_of(v), last = std::min(at + parts, warp.parts().size() - 1);
+    low = std::max(low, warp.parts()[at - std::min(at, parts)].low);
+    high = std::min(high, warp.parts()[last].high);
+  }
+  return {low, high};
+}
+
 }  // namespace likely::search

@@ -13,6 +13,8 @@ Evaluation::Evaluation(const Problem& problem, std::uint32_t alternative)
   sweep = problem.likelihood->sweep();
   priced.assign(problem.likelihood->parts(), problem.likelihood->priced());
   shares.assign(problem.likelihood->parts(), 0.0);
+  pointed.resize(problem.likelihood->parts());
+  gaps.resize(problem.likelihood->parts());
 }
 
 namespace {

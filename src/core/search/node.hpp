@@ -22,10 +22,10 @@ struct Multipliers {
   double rule_slope(const Rules& rules, std::size_t j) const { return rule > 0 ? rule * rules.linear[rule_index].dense[j] : 0; }
 };
 
-// Prices, in nats: of a unit of cost, of each goal and of each linear rule.
+// Prices, in nats: of a unit of cost, of each goal and of each linear rule; and the points of the tangents that went with them.
 struct Prices {
   double cost = 0;
-  std::vector<double> goals, rules;
+  std::vector<double> goals, rules, points;
 };
 
 // A bound of the cost of all rows of a box, and the multipliers that give it. What the rounding of its terms may have added
@@ -65,6 +65,9 @@ struct Evaluation {
   std::vector<double> cheapest;            // the cheapest row
   std::vector<Likelihood::Priced> priced;  // per part of the circuit, if there is a likelihood
   std::vector<double> shares;              // of each part in what is asked for, at the node's bound
+  // Per part: the row that its prices point to, numbers off their grids; and by how much, in nats, each feature's term is below
+  // that bound at its value there. Empty where no prices were sought.
+  std::vector<std::vector<double>> pointed, gaps;
 };
 
 // The classifier's outputs, the log-likelihood and the coherence of a row.

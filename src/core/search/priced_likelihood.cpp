@@ -51,6 +51,9 @@ void Likelihood::make_parts() {
         if (std::binary_search(part.nodes.begin(), part.nodes.end(), variables_[j].leaves[l])) part.leaves[j].push_back(l);
     for (std::size_t b = 0; b < blocks_.size(); ++b)
       if (std::binary_search(part.nodes.begin(), part.nodes.end(), circuit_.block_node(b))) part.blocks.push_back(b);
+    const auto inner = [&](std::int32_t i) { return !circuit_.children(i).empty(); };
+    part.product =
+        std::count_if(part.nodes.begin(), part.nodes.end(), inner) <= 1 && circuit_.kind(part.nodes.back()) != NodeKind::kSum;
   }
 }
 

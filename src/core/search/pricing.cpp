@@ -6,6 +6,7 @@
 
 #include "../tolerances.hpp"
 #include "duals.hpp"
+#include "smoothed_prices.hpp"
 
 namespace likely::search {
 
@@ -72,8 +73,10 @@ class PartPricing {
     return at;
   }
   Prices prices(const std::vector<double>& at) const {
-    Prices made{at[0], std::vector<double>(evaluation_.relaxations.size(), 0.0),
-                std::vector<double>(problem_.rules.linear.size(), 0.0)};
+    Prices made{at[0],
+                std::vector<double>(evaluation_.relaxations.size(), 0.0),
+                std::vector<double>(problem_.rules.linear.size(), 0.0),
+                {}};
     for (std::size_t i = 0; i < goals_.size(); ++i) made.goals[goals_[i]] = at[1 + i];
     for (std::size_t i = 0; i < rules_.size(); ++i) made.rules[rules_[i]] = at[1 + goals_.size() + i];
     return made;
@@ -94,6 +97,51 @@ class PartPricing {
       size += std::abs(term);
     }
     return {height + tolerance::kRoundoff * static_cast<double>(count() + 8) * size, at[0]};
+  }
+
+  // What a value of feature j has of everything that has a price.
+  void gains(std::size_t j, double v, double* out) const {
+    const Feature& f = problem_.domain.features[j];
+    const std::int32_t k = f.atom_of(v);
+    *out++ = -(k >= 0 ? f.atom_cost[static_cast<std::size_t>(k)] : cost_of(f, v));
+    for (const std::size_t g : goals_) {
+      const Relaxation& relaxation = evaluation_.relaxations[g];
+      *out++ = k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(f, j, v);
+    }
+    for (const std::size_t r : rules_)
+      *out++ = problem_.rules.linear[r].dense[j] != 0 ? -problem_.rules.linear[r].dense[j] * (v - f.anchor) : 0;
+  }
+  // The terms of the part, and what the line's value at a cost has per unit of each price.
+  bool fill_terms(double cost, PartTerms& terms) const {
+    const auto each = [&](std::size_t j, double v, double* out) { gains(j, v, out); };
+    if (!problem_.likelihood->fill_terms(node_.box, part_, each, count(), terms)) return false;
+    terms.per_price.assign(1, cost);
+    for (std::size_t i = 0; i < goals_.size(); ++i)
+      terms.per_price.push_back(evaluation_.relaxations[goals_[i]].constant - lower(i));
+    for (const std::size_t r : rules_) terms.per_price.push_back(problem_.rules.linear[r].relaxed_rest(node_.box));
+    return true;
+  }
+  // Prices of 0 become positive, as a barrier wants them.
+  void raise_from_zero(const PartTerms& terms, std::vector<double>& at) const {
+    for (std::size_t a = 0; a < at.size(); ++a) {
+      double least = kInf, most = -kInf;
+      for (std::size_t k = 0; k < terms.height.size(); ++k) {
+        least = std::min(least, terms.gain[k * at.size() + a]);
+        most = std::max(most, terms.gain[k * at.size() + a]);
+      }
+      at[a] = std::max(at[a], most > least ? tolerance::kFirstWorth / (most - least) * 1e-3 : tolerance::kFirstWorth);
+    }
+  }
+
+  // The values that gave the line, of several for a feature the one with the largest part in it; after `gradient`.
+  void row(std::vector<double>& out) const {
+    out = evaluation_.cheapest;
+    std::vector<double> shares(out.size(), 0.0);
+    problem_.likelihood->each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
+      if (share <= shares[j]) return;
+      shares[j] = share;
+      out[j] = v;
+    });
   }
 
   // The derivative of the line's value at a cost by the prices; after `line` with the same prices.
@@ -256,7 +304,7 @@ class PriceSearch {
 // First prices: what goals and rules cost without likelihood, times the best of a few powers of a price of cost.
 std::vector<double> first_prices(const Problem& problem, const PartPricing& pricing, const Evaluation& evaluation, double cost,
                                  double cost_price) {
-  Prices unit{1, {}, std::vector<double>(problem.rules.linear.size(), 0.0)};
+  Prices unit{1, {}, std::vector<double>(problem.rules.linear.size(), 0.0), {}};
   for (const Dual& dual : evaluation.duals) {
     unit.goals.push_back(dual.multipliers.goal);
     if (dual.multipliers.rule > 0) unit.rules[dual.multipliers.rule_index] = dual.multipliers.rule;
@@ -287,6 +335,7 @@ class Pricing {
     const std::size_t parts = problem.likelihood->parts();
     for (std::size_t p = 0; p < parts; ++p) pricings_.emplace_back(problem, evaluation, node, p, evaluation.priced[p]);
     lines_.assign(parts, {kInf, 0});
+    values_.assign(parts, 0.0);
   }
 
   // Raises the node's bound as far as prices can, or up to the cut-off.
@@ -294,14 +343,17 @@ class Pricing {
     const double weight = problem_.likelihood_weight;
     const bool first = node_.prices.empty();
     node_.prices.resize(lines_.size());
+    if (!first && problem_.likelihood->has_blocks()) {
+      for (std::size_t p = 0; p < lines_.size(); ++p) inherit(p);
+      raise();
+      if (node_.bound >= cutoff) return;
+    }
     // At the bound itself no row may be left, and prices have no end: so they are sought a little above it.
     double cost = weight > 0 ? 0 : 0.5 * (node_.bound + std::min(cutoff, node_.bound + 2 * (1 + std::abs(node_.bound))));
     for (int round = 0; round < tolerance::kPriceRounds; ++round) {
       const double before = node_.bound;
       for (std::size_t p = 0; p < lines_.size(); ++p) lower(p, cost, first && round == 0);
-      const double reached =
-          weight > 0 ? -weight * log_sum(lines_, 0) : least_cost(lines_, problem_.likelihood_threshold, before);
-      node_.bound = std::max(node_.bound, reached == kInf ? kInf : reached - bound_rounding(reached));
+      const double reached = raise();
       const double left = std::min(cutoff, tolerance::kNoCutoff) - node_.bound;
       if (left <= 0 || weight > 0 || (round > 0 && node_.bound - before < tolerance::kPriceProgress * left)) break;
       cost = reached > before ? reached : 0.5 * (node_.bound + cost);
@@ -327,23 +379,77 @@ class Pricing {
   }
 
  private:
+  // The node's bound to what the lines together say; that itself.
+  double raise() {
+    const double weight = problem_.likelihood_weight;
+    const double reached =
+        weight > 0 ? -weight * log_sum(lines_, 0) : least_cost(lines_, problem_.likelihood_threshold, node_.bound);
+    node_.bound = std::max(node_.bound, reached == kInf ? kInf : reached - bound_rounding(reached));
+    return reached;
+  }
+
+  // The line of the prices and points that there are: the parent's. Most parts never matter, and many nodes need no better ones.
+  void inherit(std::size_t p) {
+    const Prices& prices = node_.prices[p];
+    problem_.likelihood->set_points(p, prices.points, evaluation_.priced[p]);
+    evaluation_.pointed[p].clear();
+    evaluation_.gaps[p].clear();
+    lines_[p] = pricings_[p].line(pricings_[p].variables(prices), &values_[p]);
+  }
+
   void lower(std::size_t p, double cost, bool first) {
     const double weight = problem_.likelihood_weight;
     const double asked = weight > 0 ? -kInf : problem_.likelihood_threshold;
     if (lines_[p].at(cost) < asked + std::log(tolerance::kLeastPartShare)) return;
     const PartPricing& pricing = pricings_[p];
-    Prices& prices = node_.prices[p];
     const bool search_for_prices = problem_.likelihood->has_blocks();
+    if (first) problem_.likelihood->set_points(p, {}, evaluation_.priced[p]);
+    evaluation_.gaps[p].clear();
     std::vector<double> at = first || !search_for_prices
                                  ? first_prices(problem_, pricing, evaluation_, cost, weight > 0 ? 1 / weight : 0)
-                                 : pricing.variables(prices);
+                                 : pricing.variables(node_.prices[p]);
+    if (search_for_prices && lower_smoothed(p, cost, first, at)) return;
     PriceSearch search(pricing, cost, weight > 0 ? 1 : 0);
     // Of leaves of one feature the goals' own multipliers are nearly the best, and the search would take longer than it saves.
     const int steps = !search_for_prices ? 1 : first ? tolerance::kFirstPriceSteps : tolerance::kPriceSteps;
     lines_[p] = search.lower(at, steps);
-    values_.resize(lines_.size());
     values_[p] = search.log_value();
-    prices = pricing.prices(at);
+    node_.prices[p] = pricing.prices(at);
+    if (search_for_prices) pricing.row(evaluation_.pointed[p]);
+  }
+
+  // Prices and the points of tangents, if the part is a product; and the row that they point to.
+  bool lower_smoothed(std::size_t p, double cost, bool first, std::vector<double>& at) {
+    if (!pricings_[p].fill_terms(cost, terms_)) return false;
+    std::vector<double> point = node_.prices[p].points;
+    point.resize(terms_.coordinates);
+    pricings_[p].raise_from_zero(terms_, at);
+    smoothed_.lower(terms_, problem_.likelihood_weight > 0 ? 1 : 0,
+                    first ? tolerance::kFirstTemperature : tolerance::kWarmTemperature, point, at);
+    problem_.likelihood->set_points(p, point, evaluation_.priced[p]);
+    lines_[p] = pricings_[p].line(at, &values_[p]);
+    node_.prices[p] = pricings_[p].prices(at);
+    node_.prices[p].points = std::move(point);
+    point_to(p, at);
+    return true;
+  }
+
+  // The row of the terms' means, and by how much each term is less there than where it is greatest.
+  void point_to(std::size_t p, const std::vector<double>& prices) {
+    std::vector<double>&row = evaluation_.pointed[p], &gaps = evaluation_.gaps[p], gains(prices.size());
+    row = evaluation_.cheapest;
+    gaps.assign(row.size(), 0.0);
+    for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
+      const PartTerms::Term& term = terms_.terms[t];
+      const std::size_t j = term.feature;
+      double z = 0;
+      row[j] = smoothed_.mean_value(t);
+      if (node_.box.atom_count(problem_.domain.features[j]) > 0) continue;
+      const double at = term.coordinate >= 0 ? problem_.likelihood->value_at(p, j, z = smoothed_.mean_z(term)) : row[j];
+      const double height = problem_.likelihood->height_at(p, j, at, z);
+      pricings_[p].gains(j, at, gains.data());
+      gaps[j] = smoothed_.mean_height(t) - smoothed_.height_of(term, height, z, gains.data(), prices);
+    }
   }
 
   bool filter_feature(std::size_t j, const std::vector<double>& offsets, double least) const {
@@ -414,6 +520,8 @@ class Pricing {
   std::vector<PartPricing> pricings_;
   std::vector<Line> lines_;
   std::vector<double> values_;  // log V of each part, at its prices
+  PartTerms terms_;
+  SmoothedPrices smoothed_;
 };
 
 }  // namespace

@@ -48,9 +48,22 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
 
 void Search::find_first_answers(const std::vector<std::vector<double>>& starts) {
   const auto more = [this] { return go_on(); };
-  known_rows(problem_, starts, pool_, workspace_, more);
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) known_rows(problem_, starts, a, pool_, workspace_, more);
   single_change_scan(problem_, pool_, workspace_, more);
   if (workspace_.units) walk_regions(problem_, starts, pool_, workspace_, more);
+  if (problem_.likelihood && problem_.likelihood->has_blocks()) search_from_known(starts);
+}
+
+// Of every alternative, the best known row and what is near it: it may be better in the end than one that is better now, and
+// others are made answers by walking towards it.
+void Search::search_from_known(const std::vector<std::vector<double>>& starts) {
+  const auto more = [this] { return go_on(); };
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
+    SolutionPool own(problem_.domain, limits_);
+    known_rows(problem_, starts, a, own, workspace_, more);
+    search_nearby(problem_, a, own, workspace_, more);
+    for (const Solution& solution : own.solutions()) pool_.add(solution);
+  }
 }
 
 void Search::add_root(std::uint32_t alternative) {

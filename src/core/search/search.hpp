@@ -27,6 +27,7 @@ class Search {
 
  private:
   void find_first_answers(const std::vector<std::vector<double>>& starts);
+  void search_from_known(const std::vector<std::vector<double>>& starts);
   void add_root(std::uint32_t alternative);
   void process(Node node);
   bool propagate_node(Node& node, Evaluation& evaluation);
