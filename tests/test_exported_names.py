@@ -127,6 +127,7 @@ NAMES = {
         "Likelihood",
         "Moves",
         "Programme",
+        "Refinement",
         "RowVariables",
         "SOLVERS",
         "Scores",

@@ -206,7 +206,7 @@ def test_circuit_size(data: st.DataObject) -> None:
     sums = [node for node in circuit.nodes if isinstance(node, Sum)]
     assume(len(circuit.nodes) <= 60 and not any(0 in node.weights for node in sums))
     inputs = mio.encode_schema(schema)
-    from likely.mio.leaves import leaves_of
+    from likely.mio.leaves import leaves_of, spans
 
     parts = leaves_of(circuit, inputs, None, "under")
     leaves = sum(isinstance(node, Leaf) for node in circuit.nodes)
@@ -219,7 +219,7 @@ def test_circuit_size(data: st.DataObject) -> None:
     for part in parts:
         if any(len(runs.low) for runs in part.runs):
             low, _ = part.cells
-            more = tree_size(len(low), [span for runs in part.runs for span in runs.spans(low)])
+            more = tree_size(len(low), [span for runs in part.runs for span in spans(runs, low)])
             rows, columns = rows + 3 + more[0], columns + len(low) + more[1]
     hull = mio.encode_circuit(circuit, inputs, formulation="hull")
     assert size(hull.block) <= (rows, columns)

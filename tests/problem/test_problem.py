@@ -47,7 +47,7 @@ def test_a_factual_has_a_value_of_each_feature_within_its_domain() -> None:
     assert caught.value.feature == "n"
 
 
-def test_the_programme_refuses_blocks_and_the_search_takes_them() -> None:
+def test_both_engines_take_blocks_and_the_papers_formulation_refuses_them() -> None:
     problem = some_problem()
     plain = Warp.identity()
     nodes = (
@@ -58,10 +58,15 @@ def test_the_programme_refuses_blocks_and_the_search_takes_them() -> None:
     circuit = Circuit(problem.schema.features, nodes)
     here = to_class(problem.form, str(problem.form.predict(problem.factual[None])[0]))
     problem = replace(problem, goal=here, plausibility=Plausibility(circuit, -1e3))
-    assert solve(problem).status == "optimal"
+    exact = solve(problem)
+    assert exact.status == "optimal"
     pytest.importorskip("pyomo")
-    with pytest.raises(CircuitError, match="mixed-integer programme must have leaves of one variable each; got 1 Gaussian"):
-        mio_solve(problem)
+    pytest.importorskip("highspy")
+    result = mio_solve(problem, Limits(seconds=30))
+    assert (result.status, result.solutions[0].objective) == ("optimal", pytest.approx(exact.solutions[0].objective, abs=1e-5))
+    refused = r"paper's formulation must have leaves of one variable each; got 1 Gaussian block.*Hint: use formulation='hull'"
+    with pytest.raises(CircuitError, match=refused):
+        mio_solve(problem, formulation="paper")
 
 
 @pytest.mark.parametrize(("least", "weight"), [(math.nan, 0.0), (0.0, -1.0), (0.0, math.inf)])

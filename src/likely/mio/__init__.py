@@ -6,6 +6,7 @@ from likely.mio.export import export
 from likely.mio.inputs import RowVariables, encode_schema
 from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves
 from likely.mio.programme import Programme
+from likely.mio.refining import Refinement
 from likely.mio.scores import Scores
 from likely.mio.solve import solve
 from likely.mio.solvers import SOLVERS, require_solver
@@ -17,6 +18,7 @@ __all__ = [
     "Likelihood",
     "Moves",
     "Programme",
+    "Refinement",
     "RowVariables",
     "Scores",
     "Target",

@@ -14,6 +14,7 @@ from likely.errors import CircuitError
 from likely.mio.inputs import Cells, RowVariables
 from likely.mio.leaves import Side, VariableLeaves
 from likely.mio.modelling import Block, Expression, Variable
+from likely.mio.refining import Refinement
 from likely.schema.values import Numbers
 
 Formulation: TypeAlias = Literal["paper", "hull"]
@@ -27,10 +28,18 @@ class Likelihood:
     block: Block
     log_likelihood: Variable
     set: Callable[[Numbers], None]
-    #: What `log_likelihood` can be at most, at each row (with its class, NaN for any): what the formulation promises.
+    #: What `log_likelihood` can be at most, at each row (with its class, NaN for any): what the formulation promises; of blocks,
+    #: where it is refined.
     value: Callable[[Numbers], float]
     #: The cells of features of numbers that the block has 0-1 variables for.
     cells: Mapping[int, Cells] = field(default_factory=dict)
+    #: Cut off the variables' values where they have more nats than blocks have, by more than so many; whether they had.
+    refine: Callable[[Refinement, float], bool] = field(default_factory=lambda: _nothing_to_refine)
+
+
+def _nothing_to_refine(refinement: Refinement, above: float) -> bool:
+    """What `refine` is of a circuit without blocks."""
+    return False
 
 
 def encode_circuit(
@@ -56,6 +65,9 @@ def encode_circuit(
     sum. `target` are 0-1 expressions for the values of the circuit's target, and a last one for "any"; without it, the
     target is summed over. A density that is no histogram is cut into pieces, and taken at its least or greatest on each.
 
+    A Gaussian block, which "paper" refuses, is bounded from above by tangents on both sides (`likely.mio.circuit_blocks`), so
+    that `log_likelihood` may exceed what is said above until `Likelihood.refine` has nothing to add.
+
     Args:
         circuit: The density.
         inputs: The row.
@@ -70,14 +82,14 @@ def encode_circuit(
     if side not in ("under", "over") or formulation not in ("paper", "hull"):
         rule = "be 'paper' or 'hull', and its side 'under' or 'over'"
         raise CircuitError("The formulation of a circuit", rule, repr((formulation, side)), "leave both out")
+    if formulation == "hull":
+        return encode_hull(circuit, inputs, target, side)
     blocks = sum(isinstance(node, GaussianBlock) for node in circuit.nodes)
     if blocks:
         raise CircuitError(
-            "A circuit in a mixed-integer programme", "have leaves of one variable each", f"{blocks} Gaussian block(s)",
-            "ask the exact engine, which bounds blocks, or learn with method='mixture'",
+            "A circuit in the paper's formulation", "have leaves of one variable each", f"{blocks} Gaussian block(s)",
+            "use formulation='hull', which bounds blocks by tangents",
         )  # fmt: skip
-    if formulation == "hull":
-        return encode_hull(circuit, inputs, target, side)
     return encode_paper(circuit, inputs, target, side, big_m)
 
 

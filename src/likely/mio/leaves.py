@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from likely.circuit import Circuit
+from likely.circuit import Circuit, GaussianBlock
 from likely.circuit.model.cells import Cells as CircuitCells
 from likely.errors import CircuitError
 from likely.mio.inputs import FeatureInputs, RowVariables, cell_holds, cells_of
 from likely.mio.modelling import Expression
+from likely.mio.warped import BlockLeaf, Pieces, block_leaf
 from likely.schema.region import Region
 from likely.schema.values import Numbers
 
@@ -32,14 +33,16 @@ class Runs:
     high: Numbers
     logs: Numbers
 
-    def spans(self, low: Numbers) -> list[tuple[int, int]]:
-        """The first and the last of the cells that begin at `low`, of every run.
 
-        Args:
-            low: Where each cell begins.
-        """
-        first, last = np.searchsorted(low, self.low), np.searchsorted(low, self.high, side="right") - 1
-        return [(int(a), int(b)) for a, b in zip(first, last, strict=True)]
+def spans(parts: Runs | Pieces, low: Numbers) -> list[tuple[int, int]]:
+    """The first and the last of the cells that begin at `low`, of every part.
+
+    Args:
+        parts: Runs of a leaf, or pieces of a warp.
+        low: Where each cell begins.
+    """
+    first, last = np.searchsorted(low, parts.low), np.searchsorted(low, parts.high, side="right") - 1
+    return [(int(a), int(b)) for a, b in zip(first, last, strict=True)]
 
 
 @dataclass(eq=False)
@@ -51,12 +54,13 @@ class VariableLeaves:
     atom_logs: Numbers  # leaf x atom
     runs: list[Runs]  # per leaf; empty without numbers
     inputs: FeatureInputs | None = None
+    blocks: dict[int, Pieces] = field(default_factory=dict)  # of this variable, by the place of the block
 
     @property
     def cells(self) -> tuple[Numbers, Numbers]:
-        """Where the coarsest cells begin and end on which all leaves are constant."""
-        runs = [part for part in self.runs if len(part.low)]
-        low, high = (np.unique(np.concatenate([getattr(part, end) for part in runs])) for end in ("low", "high"))
+        """Where the coarsest cells begin and end on which all leaves are constant, and no warp bends."""
+        parts = [*(part for part in self.runs if len(part.low)), *self.blocks.values()]
+        low, high = (np.unique(np.concatenate([getattr(part, end) for part in parts])) for end in ("low", "high"))
         return low, high
 
     def place(self, i: int, value: float) -> tuple[str, int]:
@@ -109,6 +113,23 @@ def leaves_of(circuit: Circuit, inputs: RowVariables, target: Sequence[Expressio
         indicators = [*([0.0] * count), 1.0] if target is None else list(target)
         parts.append(VariableLeaves(cells.leaves, indicators, logs, [Runs(*_NOTHING)] * len(cells.leaves)))
     return parts
+
+
+def blocks_of(circuit: Circuit, inputs: RowVariables, parts: Sequence[VariableLeaves]) -> dict[int, BlockLeaf]:
+    """The blocks of a circuit, by place; the leaves of each variable learn where the warps of its blocks bend.
+
+    Args:
+        circuit: The density.
+        inputs: The row.
+        parts: The leaves of every variable.
+    """
+    blocks = {}
+    for n, node in enumerate(circuit.nodes):
+        if isinstance(node, GaussianBlock):
+            blocks[n] = block_leaf(node, circuit, [inputs.features[j].feature for j in node.variables])
+            for j, pieces in zip(node.variables, blocks[n].pieces, strict=True):
+                parts[j].blocks[n] = pieces
+    return blocks
 
 
 _NOTHING = (np.empty(0), np.empty(0), np.empty(0))

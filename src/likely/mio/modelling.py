@@ -37,6 +37,7 @@ __all__ = [
     "objective",
     "parameter",
     "programme",
+    "reals",
     "require_pyomo",
     "rows",
     "rows_of",
@@ -148,6 +149,11 @@ def growing(low: float | None = 0.0, high: float | None = 1.0, *, whole: bool = 
         whole: Whether they are integers.
     """
     return _pyomo().VarList(domain=_pyomo().Integers if whole else _pyomo().Reals, bounds=(low, high))
+
+
+def reals() -> Any:
+    """What a variable is that need not be whole."""
+    return _pyomo().Reals
 
 
 def rows() -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from likely.circuit import Circuit
+from likely.circuit import Circuit, GaussianBlock
 from likely.errors import ProblemError
 from likely.mio.circuit import Formulation, Likelihood, encode_circuit
 from likely.mio.classifier import encode_classifier
@@ -27,21 +27,24 @@ from likely.mio.modelling import (
     objective,
     parameter,
     programme,
+    reals,
     rows,
     size,
     total,
 )
 from likely.mio.moves import Moves, encode_constraints, encode_cost, encode_moves, largest_price, tie_cost
 from likely.mio.reach import hold_within, reach_of
+from likely.mio.refining import Refinement
 from likely.mio.scaling import unit_of
 from likely.mio.scores import Scores
 from likely.mio.target import Target, encode_target
-from likely.mio.tolerances import TOLERANCES, Tolerances
+from likely.mio.tolerances import NOISE, TOLERANCES, Tolerances
 from likely.predictor import Form
 from likely.problem import Problem
 from likely.problem.domain import Partition, partitions
 from likely.problem.tolerances import rounding
 from likely.schema import Schema
+from likely.schema.grid import snap
 from likely.schema.values import Numbers
 
 
@@ -111,7 +114,8 @@ class Programme:
         self.inputs.schema = problem.schema
         self.model.question = question = new_block()
         question.rows, question.tight = rows(), parameter()
-        question.leave = growing(0, 1, whole=True)
+        question.leave, question.refined = growing(0, 1, whole=True), new_block()
+        self.refinement = Refinement(question.refined)
         self.moves: Moves = encode_moves(self.inputs, problem.factual)
         question.moves = self.moves.block
         question.constraints = encode_constraints(self.moves)
@@ -135,7 +139,7 @@ class Programme:
         log = self._log_likelihood(problem)
         if plausibility.lower > -math.inf:
             relaxed = plausibility.lower - rounding(plausibility.lower, self.tolerances.outward)
-            add(question, log >= relaxed + question.tight)
+            add(question, log >= relaxed + question.tight * (1 + abs(plausibility.lower)))
         self.model.objective = objective((cost - weight * log if weight else cost) / self.objective_unit)
 
     def _hold(self) -> None:
@@ -193,6 +197,7 @@ class Programme:
                 for k, variable in self.model.target.items():
                     variable.set_value(int(k == (len(target.atoms) if math.isnan(number) else round(number))))
             self.likelihood.set(row if target is None else np.append(row, number))
+            self.refinement.set()
 
     def get(self) -> tuple[Numbers, int]:
         """The row and the alternative that the variables' values stand for (the inverse of `set`)."""
@@ -280,9 +285,36 @@ class Programme:
         lowest, highest = min(active, key=lambda part: part.high), max(active, key=lambda part: part.low)
         add(self.model.question, lowest.indicator + highest.indicator <= 1)
 
+    @property
+    def blocks(self) -> bool:
+        """Whether the circuit has blocks, which tangents bound from above."""
+        return self.likelihood is not None and any(isinstance(node, GaussianBlock) for node in self.likelihood.circuit.nodes)
+
+    def refine(self, above: float) -> bool:
+        """Cut off the variables' values where they have more than a block's density; whether they had.
+
+        Args:
+            above: By how much, in nats, they must have more.
+        """
+        return self.likelihood is not None and self.likelihood.refine(self.refinement, above)
+
     def cells(self) -> list[Partition]:
         """The cells in which two answers are the same one: on each, circuit, trees and rules are constant."""
         return partitions(self.problem)
+
+    @contextmanager
+    def relaxed(self) -> Iterator[None]:
+        """While no variable need be whole."""
+        whole = [(column, column.domain) for column in columns_of(self.model) if column.is_integer()]
+        for column, _ in whole:
+            column.setlb(column.lb)  # which may have been those of the domain
+            column.setub(column.ub)
+            column.domain = reals()
+        try:
+            yield
+        finally:
+            for column, domain in whole:
+                column.domain = domain
 
     @contextmanager
     def tightened(self, inward: float) -> Iterator[None]:
@@ -324,3 +356,19 @@ def refuse_coherence(problem: Problem) -> None:
     if problem.coherence is not None:
         rule, got = "leave open how well values fit together", "a demand on coherence"
         raise ProblemError("A problem for a solver of mixed-integer programmes", rule, got, "use engine='search'")
+
+
+def beside_steps(problem: Problem) -> bool:
+    """Whether the factual has a number in a block that is no multiple of its step: a programme has the multiple's density.
+
+    Args:
+        problem: What is asked.
+    """
+    if problem.plausibility is None or not problem.plausibility.counts:
+        return False
+    blocks = [node for node in problem.plausibility.circuit.nodes if isinstance(node, GaussianBlock)]
+    for j in {j for block in blocks for j in block.variables}:
+        grid, value = problem.schema.features[j].grid, problem.factual[j]
+        if grid is not None and abs(value - snap(np.array([value]), grid)[0]) > NOISE * grid:
+            return True
+    return False

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from likely.circuit import Leaf
+from likely.circuit import GaussianBlock, Leaf, Node
 from likely.mio.incumbents import Incumbents
 from likely.mio.inputs import Scale, cell_holds
 from likely.mio.modelling import columns_of
 from likely.mio.programme import Programme
 from likely.mio.solvers import Effort, Report, Solver
 from likely.mio.target import add_tangent
-from likely.mio.tolerances import CUT
+from likely.mio.tolerances import ABOVE_BLOCK, ABOVE_RELAXED, CUT, LEAST_RISE, MOST_TANGENTS, RELAXED_SHARE, RISES
 from likely.problem import Problem, Share, Solution
 from likely.problem.domain import Partition
 from likely.schema.values import Numbers
@@ -34,6 +34,7 @@ class Run:
     seconds: float = math.inf  # of the search, until it ends
     answered: bool = False  # whether the solver found an answer
     doubt: float = math.inf  # the least objective that was cut off without a proof that it is no answer
+    excluded: set[Any] = field(default_factory=set)  # the kinds of answers that are cut off
 
     def go(self) -> None:
         """Until nothing better is left, or a limit comes."""
@@ -42,7 +43,9 @@ class Run:
         self.valued = self.claims and (not incumbents.counts or self._approximate)
         if self.start is not None:
             incumbents.put(self._key(self.start.row), self.start)
-        while not incumbents.done and incumbents.within_limits and incumbents.seconds < self.seconds and incumbents.going():
+        if self.programme.blocks and self._goes_on:
+            self._relax()
+        while not incumbents.interrupted and self._goes_on and incumbents.going():
             report = self._solve()
             if self.claims:
                 bound = min(report.bound, self.doubt)
@@ -53,6 +56,24 @@ class Run:
             self._take(report)
             if report.outcome != "optimal" or (self.once and self.answered) or self._hopeless:
                 return
+
+    def _relax(self) -> None:
+        """Cut off the optima of the linear relaxation that are above blocks, as long as that raises it: that is cheap."""
+        ends = (1 - RELAXED_SHARE) * self._left
+        optima: list[float] = []
+        with self.programme.relaxed():
+            while self._left > ends and self.incumbents.going():
+                report = self._report(Effort(self._left - ends, 1, 0.0, 0.0), start=False)
+                if report.outcome != "optimal" or report.objective is None or not self.programme.refine(ABOVE_RELAXED):
+                    return
+                optima = [*optima[-RISES:], report.objective]
+                if len(optima) > RISES and optima[-1] - optima[0] < LEAST_RISE * (1 + abs(optima[-1])):
+                    return
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether something is left to prove, and time to do it."""
+        return not self.incumbents.done and self.incumbents.within_limits and self._left > 0
 
     @property
     def _hopeless(self) -> bool:
@@ -110,21 +131,41 @@ class Run:
         solution = self._judged(row)
         if solution is None and self._cut_share(row, alternative):
             return
-        if solution is None and not self._single(row):
-            solution = self._polished(report.objective)
+        refined = self._refined(solution, report.objective)
+        if (solution is None or refined) and not self._single(row):
+            polished = self._polished(math.inf if refined else report.objective)
+            solution = min((each for each in (solution, polished) if each is not None), key=_objective, default=None)
         if solution is not None:
             self.incumbents.put(self._key(solution.row), solution)
             row, self.answered = solution.row, True
+        if refined:
+            self.start = self._open()
+            return
         if self.once and solution is not None:
             return
         if solution is None:
             if not self._constant(row):
                 self.doubt = min(self.doubt, report.bound)
             programme.add_no_good_cut(row, self.cells if self._too_unlikely(row) else self._around(row), alternative)
-        elif self.incumbents.limits.other_features and self.valued:
+            return
+        self.excluded.add(self._key(row))
+        if self.incumbents.limits.other_features and self.valued:
             programme.add_changes_cut(row)
         else:
             programme.add_no_good_cut(row, self._around(row), None if self.valued else alternative)
+
+    def _refined(self, solution: Solution | None, objective: float) -> bool:
+        """Whether what the solver found is no answer, or a worse one, because it is above a block; then it is cut off."""
+        return self._worse(solution, objective) and self.programme.refine(ABOVE_BLOCK[0])
+
+    def _worse(self, solution: Solution | None, objective: float) -> bool:
+        """Whether a row is no answer, or a worse one than the programme says."""
+        return solution is None or solution.objective > objective + self.incumbents.gap(objective)
+
+    def _open(self) -> Solution | None:
+        """The best answer that is not excluded."""
+        answers = [solution for key, solution in self.incumbents.pool.items() if key not in self.excluded]
+        return min(answers, key=_objective, default=None)
 
     def _judged(self, row: Numbers) -> Solution | None:
         return self.incumbents.problem.solutions(row[None])[0]
@@ -146,20 +187,33 @@ class Run:
         columns = [(column, column.value) for column in columns_of(self.programme.model)]
         tolerances = self.programme.tolerances
         for inward in tolerances.inward:
-            if self._left <= 0:
-                return None
-            effort = Effort(self._left, 1000, 1e-9, 0.0, tolerances.exact)
             for column, value in columns:
                 column.set_value(value, skip_validation=True)
             with self.programme.tightened(inward):
-                report = self._report(effort, start=False)
-                row = None if report.objective is None else self.programme.get()[0]
-            solution = None if row is None or np.isnan(row).any() else self._judged(row)
-            if solution is not None and report.objective is not None:
-                if report.objective > objective + self.incumbents.limits.absolute_gap:
-                    self.doubt = min(self.doubt, solution.objective - (report.objective - objective))
+                solution, found = self._touched(tolerances.exact)
+            if solution is not None:
+                if found > objective + self.incumbents.limits.absolute_gap:
+                    self.doubt = min(self.doubt, solution.objective - (found - objective))
                 return solution
         return None
+
+    def _touched(self, feasibility: float) -> tuple[Solution | None, float]:
+        """The best row of the programme as it is, and its objective there; what is above a block is cut off until none is."""
+        best: Solution | None = None
+        found = math.inf
+        for _ in range(MOST_TANGENTS):
+            if self._left <= 0 or self.incumbents.interrupted:
+                break
+            report = self._report(Effort(self._left, 1000, 1e-9, 0.0, feasibility), start=False)
+            if report.objective is None:
+                break
+            row = self.programme.get()[0]
+            solution = None if np.isnan(row).any() else self._judged(row)
+            if solution is not None and (best is None or solution.objective < best.objective):
+                best, found = solution, report.objective
+            if not self._worse(solution, report.objective) or not self.programme.refine(ABOVE_BLOCK[1]):
+                break
+        return best, found
 
     def _cell(self, row: Numbers) -> list[int]:
         """The atom (negative) or cell of each value."""
@@ -196,11 +250,18 @@ class Run:
     def _too_unlikely(self, row: Numbers) -> bool:
         """Whether every row in the same cells is too unlikely, as this one is."""
         plausibility = self.incumbents.problem.plausibility
-        if plausibility is None or any(
-            isinstance(node, Leaf) and node.parametric is not None for node in plausibility.circuit.nodes
-        ):
+        if plausibility is None or any(map(_varies, plausibility.circuit.nodes)):
             return False
         return _unlikely(self.incumbents.problem, row)
+
+
+def _objective(solution: Solution) -> float:
+    return solution.objective
+
+
+def _varies(node: Node) -> bool:
+    """Whether a node is a density that is not constant on cells."""
+    return isinstance(node, GaussianBlock) or (isinstance(node, Leaf) and node.parametric is not None)
 
 
 def _alone(scale: Scale, part: Partition, value: float) -> Partition:

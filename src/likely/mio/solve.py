@@ -14,7 +14,7 @@ from likely.mio.circuit import Formulation
 from likely.mio.claims import held_against_rows
 from likely.mio.incumbents import Incumbents
 from likely.mio.modelling import OutOfTimeError, until
-from likely.mio.programme import Programme, refuse_coherence
+from likely.mio.programme import Programme, beside_steps, refuse_coherence
 from likely.mio.run import Run
 from likely.mio.solvers import Solver, make_solver
 from likely.mio.tolerances import START_SHARE
@@ -47,6 +47,10 @@ def solve(
       is the optimum if it is an answer, and is cut off if it is none. "both" (the default) does the one for an answer and then
       the other for the proof: `bounds` bracket the exact optimum.
 
+    Gaussian blocks are bounded from above by tangents, and more of them are added where a solver's rows are above the blocks,
+    until its answer is one. So "under", too, relaxes blocks; what it claims is the same. Of a factual whose number in a block
+    lies beside the step of its feature, nothing is claimed.
+
     Args:
         problem: What is asked.
         limits: When to stop, and how many answers; its nodes are those of the solver.
@@ -72,7 +76,8 @@ def solve(
         incumbents.start = warm_start(problem, starts, time.perf_counter() + START_SHARE * incumbents.limits.seconds)
         for each in ("under", "over") if wanted == "both" else (wanted,):
             proves = wanted != "both" or each == "over"
-            _run(incumbents, each, settings, claims=not exact or each == "over", once=not proves)
+            claims = (not exact or each == "over") and not beside_steps(problem)
+            _run(incumbents, each, settings, claims=claims, once=not proves)
     except OutOfTimeError:  # the model was not built in time
         pass
     except KeyboardInterrupt:

@@ -46,3 +46,23 @@ CUT = 1e-6
 PRICE_ROUNDING = 1e-9
 #: Smaller coefficients are 0, and scaled numbers this near to an end are the end: solvers drop them.
 SMALLEST = 1e-9
+#: Slopes of a warp that are this close, relative to their size, are one.
+SAME_SLOPE = 1e-9
+#: By how much, in nats, a solver's value of a block may exceed the block: where something is to be proved, and where an answer is
+#: made exact.
+ABOVE_BLOCK = 2e-7, 1e-8
+#: The unit of the rows of tangents: a solver misses rows by an absolute number, which is less of a nat in smaller units.
+NATS = 0.125
+#: By how much more nats than a block may have in linear relaxations, whose optima are above blocks in any case.
+ABOVE_RELAXED = 1e-3
+#: Tangents are added to linear relaxations for this share of the time at most, and while so many rounds raise it by so much,
+#: relative to 1 + its size.
+RELAXED_SHARE, RISES, LEAST_RISE = 0.2, 5, 1e-3
+#: A block with less of the flow has no tangent in a linear relaxation.
+LEAST_FLOW = 0.02
+#: How many tangents in turn may be added to make one answer exact.
+MOST_TANGENTS = 60
+#: Where a coordinate of a block grows faster than this, in deviations per scaled unit, a number says only which piece it is in.
+STEEPEST = 1e5
+#: Pieces of a warp narrower than this, as a share of a feature's numbers, are not split, and none is this near to its ends.
+NARROWEST, AWAY = 1e-6, 0.02

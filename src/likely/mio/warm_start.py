@@ -8,6 +8,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from likely.circuit import GaussianBlock
 from likely.circuit.queries.sample import sample_rows
 from likely.circuit.queries.transform import conditional
 from likely.errors import CircuitError
@@ -25,6 +26,8 @@ IMPROVED = 3
 FAR = 1e9
 #: How many values of each feature are tried at most.
 TRIED = 200
+#: How many more, of a feature in a Gaussian block.
+SPREAD = 100
 
 
 def warm_start(problem: Problem, starts: Numbers | None, moment: float = math.inf) -> Solution | None:
@@ -42,6 +45,8 @@ def warm_start(problem: Problem, starts: Numbers | None, moment: float = math.in
     rows = candidates(problem, starts)
     rows = rows[_in_cells(rows, parts)]
     tried = [_values(part, float(factual)) for part, factual in zip(parts, problem.factual, strict=True)]
+    for j in _in_blocks(problem):
+        tried[j] = np.union1d(tried[j], _spread(parts[j]))
     solutions = [solution for solution in problem.solutions(rows) if solution is not None]
     if not solutions:
         repaired = (_repaired(problem, row, tried, moment) for row in _nearest(problem, rows))
@@ -141,6 +146,19 @@ def _values(cells: Partition, factual: float) -> Numbers:
     spread = values[np.linspace(0, len(values) - 1, TRIED // 2).astype(int)]
     near = values[np.argsort(abs(values - (0.0 if np.isnan(factual) else factual)))[: TRIED // 2]]
     return np.unique(np.concatenate([spread, near]))
+
+
+def _in_blocks(problem: Problem) -> set[int]:
+    """The features of Gaussian blocks: their likelihood changes within cells, too."""
+    nodes = () if problem.plausibility is None else problem.plausibility.circuit.nodes
+    return {j for node in nodes if isinstance(node, GaussianBlock) for j in node.variables}
+
+
+def _spread(cells: Partition) -> Numbers:
+    """Numbers from all over a feature's domain."""
+    numbers = np.linspace(cells.low[0], cells.high[-1], SPREAD) if len(cells.low) else np.empty(0)
+    numbers = snap(numbers, cells.grid) if cells.grid else numbers
+    return numbers[_in_cells(numbers[:, None], [cells])]
 
 
 def _changed(row: Numbers, tried: list[Numbers]) -> Numbers:

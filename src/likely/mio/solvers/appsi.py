@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -38,7 +38,7 @@ class _Appsi:
     def _new(self) -> Any:
         solver = getattr(solver_module(self.module), self.solver)()
         solver.config.load_solution = False
-        _read_in_time(solver)
+        _read_in_time(solver, self._spent)
         return solver
 
     @classmethod
@@ -88,6 +88,10 @@ class _Appsi:
         """Whether somebody ended it, where Pyomo does not say so."""
         return False
 
+    def _spent(self) -> float:
+        """The seconds that the solver counts as spent before it begins."""
+        return 0.0
+
     def _watched(self, going: Going | None) -> AbstractContextManager[None]:
         """While the solver asks whether to go on; one that cannot be asked goes on."""
         return nullcontext()
@@ -99,7 +103,7 @@ class _Appsi:
         raise NotImplementedError
 
 
-def _read_in_time(interface: Any) -> None:
+def _read_in_time(interface: Any, spent: Callable[[], float]) -> None:
     """Make one of Pyomo's interfaces read, and solve, until the moment that is set; it reads a large model for seconds."""
     add, drop, solve = interface.add_constraints, interface.remove_variables, interface._solve
 
@@ -115,7 +119,7 @@ def _read_in_time(interface: Any) -> None:
 
     def solve_in_time(timer: Any) -> Any:
         in_time()
-        interface.config.time_limit = max(_LEAST_SECONDS, seconds_left())
+        interface.config.time_limit = max(_LEAST_SECONDS, seconds_left()) + spent()
         return solve(timer)
 
     interface.add_constraints, interface.remove_variables, interface._solve = add_in_time, drop_in_time, solve_in_time
@@ -167,6 +171,12 @@ class Highs(_Appsi):
             yield
         finally:
             asked.unsubscribe(ask)
+
+    def _spent(self) -> float:
+        """Its clock runs on from one linear programme to the next, and begins anew for every one with whole numbers."""
+        model = self.interface._solver_model
+        linear = not any(kind.name == "kInteger" for kind in model.getLp().integrality_)
+        return float(model.getRunTime()) if linear else 0.0
 
     def _complete(self) -> bool:
         """It refuses all rows that it is given at once if a coefficient of one of them is 1e15 or more."""
