@@ -67,10 +67,13 @@ std::vector<Box> split_trees(const Problem& problem, const Node& node, double cu
 
 namespace {
 
+// A row that costs less than the best answer is worth the search for a better one still.
 void repair_and_improve(const Problem& problem, std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool,
                         Workspace& workspace) {
   TreeMoves& moves = workspace.trees->moves[alternative];
+  const double best = pool.best();
   if (!moves.repair(row, pool.cutoff()) || !test_row(problem, row, alternative, pool, workspace)) return;
+  if (!(pool.best() < best)) return;
   moves.improve(row);
   test_row(problem, row, alternative, pool, workspace);
 }
