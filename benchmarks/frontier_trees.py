@@ -89,7 +89,7 @@ def measured(name: str, model_name: str, options: argparse.Namespace) -> dict[st
         "data": name, "reals": len(schema), "model": model_name, "questions": len(ours),
         "certified": share(a["certified"] for a in ours), "seconds": spread(a["processor_seconds"] for a in ours),
         "nodes": spread(a["nodes"] for a in ours),
-        "gap": float(np.mean([(a["upper"] - a["lower"]) / a["upper"] for a in ours])),
+        "gap": float(np.mean([0 if a["certified"] else (a["upper"] - a["lower"]) / a["upper"] for a in ours])),
         "rivals": {rival: compared(ours, answers) for rival, answers in theirs.items()},
         "records": {"search": ours, **theirs},
     }  # fmt: skip
