@@ -2,9 +2,10 @@
 
     python benchmarks/frontier.py [--data wine sonar] [--hidden 20-10 50-50] [--rows 6] [--limit-seconds 10] [--json OUT]
 
-ReLU networks behind a scaler, on tables of 8 to 60 numbers; each question asks for the nearest row (costs of 1 / MAD) that the
-model decides otherwise than a test row. The same problem is given to our exact engine, from training rows, and to our
-mixed-integer programme with HiGHS, from the same rows, one after the other in one run and on one thread.
+Logistic regressions and ReLU networks behind a scaler, on tables of 8 to 60 numbers (forests: frontier_trees.py); each question
+asks for the nearest row (costs of 1 / MAD) that the model decides otherwise than a test row. The same problem is given to our
+exact engine, from training rows, and to our mixed-integer programme with HiGHS, from the same rows, one after the other in one
+run and on one thread.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import density_data
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -31,23 +33,29 @@ from likely import mio, search
 from likely.problem import Limits, Problem, Result, not_class
 
 DATA = ("pima", "wine", "vehicle", "twonorm", "breast_cancer", "ionosphere", "sonar")
-HIDDEN = ("20-10", "50-50", "64-32")
+HIDDEN = ("logistic", "20-10", "50-50", "64-32")
 #: Training rows that a search begins with.
 STARTS = 50
 
 
 def questions(name: str, hidden: str, count: int) -> list[tuple[Problem, np.ndarray[Any, Any]]]:
-    """A network trained on three quarters of a table; of some test rows, what is asked and where to begin."""
+    """A model trained on three quarters of a table; of some test rows, what is asked and where to begin."""
     data = density_data.DATA[name]()
     if data.y is None:
         raise ValueError(f"{name} has no classes")
     X = data.X.loc[:, data.X.nunique() > 2]
     train, test, y, _ = train_test_split(X, data.y.astype(str), random_state=0, stratify=data.y)
-    network = MLPClassifier(tuple(int(width) for width in hidden.split("-")), max_iter=400, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # whether it converged or not
-        model = make_pipeline(StandardScaler(), network).fit(train, y)
+        model = make_pipeline(StandardScaler(), classifier(hidden)).fit(train, y)
     return [asked(model, train, test.iloc[[place]]) for place in range(count)]
+
+
+def classifier(hidden: str) -> Any:
+    """A network with hidden layers of these widths, or a logistic regression."""
+    if hidden == "logistic":
+        return LogisticRegression(max_iter=1000)
+    return MLPClassifier(tuple(int(width) for width in hidden.split("-")), max_iter=400, random_state=0)
 
 
 def asked(model: Any, train: pd.DataFrame, row: pd.DataFrame) -> tuple[Problem, np.ndarray[Any, Any]]:
@@ -113,7 +121,7 @@ COLUMNS: list[Column] = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="*", default=DATA, choices=DATA, metavar="NAME")
-    parser.add_argument("--hidden", nargs="*", default=HIDDEN, metavar="WIDTHS", help="of hidden layers, e.g. 20-10")
+    parser.add_argument("--hidden", nargs="*", default=HIDDEN, metavar="WIDTHS", help="of hidden layers, e.g. 20-10; or logistic")
     parser.add_argument("--rows", type=int, default=6, help="test rows of each table (6)")
     parser.add_argument("--limit-seconds", type=float, default=10.0, help="per question (10)")
     parser.add_argument("--mio-seconds", type=float, default=10.0, help="per question, of HiGHS (10)")

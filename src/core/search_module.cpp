@@ -247,7 +247,7 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, doub
 // bound of the objective, and per feature the atoms and the range of numbers that are left. For tests.
 nb::tuple propagated(const Problem& problem, const std::vector<std::vector<std::size_t>>& atoms, Rows ranges,
                      std::uint32_t alternative, double incumbent) {
-  search::Node node{search::whole(problem.domain), -search::kInf, alternative, 0, {}, {}, {}, {}};
+  search::Node node = search::root_node(problem, alternative);
   search::Box& box = node.box;
   for (std::size_t j = 0; j < problem.domain.features.size(); ++j) {
     const search::Feature& f = problem.domain.features[j];
@@ -304,6 +304,7 @@ void bind_search(nb::module_& m) {
             problem.rules.linear.emplace_back(problem.domain, features, coefficients, upper);
           },
           "features"_a, "coefficients"_a, "upper"_a)
+      .def_rw("nodes_before_trees", &search::Problem::nodes_before_trees)
       .def("cut_at", &cut_at, "feature"_a, "breakpoints"_a)
       .def(
           "contains",

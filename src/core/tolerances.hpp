@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 namespace likely::tolerance {
 
@@ -155,6 +156,38 @@ inline constexpr int kRegionSteps = 30;
 inline constexpr double kRegionStep = 1e-4;
 inline constexpr std::size_t kRegionStarts = 5;
 
+// -- the decomposition of trees -----------------------------------------------------------------------------------------
+
+// Nodes after which a search begins anew with it: some ten times its work on the first node, so that small searches lose little.
+inline constexpr std::uint64_t kNodesBeforeTrees = 500;
+// Pairs of a leaf and a feature that its tree tests, at most: a sweep over more takes a good part of a tenth of a second.
+inline constexpr std::size_t kMostTreeWork = 4'000'000;
+// Sweeps over all features at a node that has no dual variables yet, and at one that has its parent's; and how often they are
+// done again after values went.
+inline constexpr int kFirstTreeSweeps = 60;
+inline constexpr int kTreeSweeps = 10;
+inline constexpr int kTreeRounds = 2;
+// They end after so many that each closed less than this share of the gap.
+inline constexpr int kIdleSweeps = 3;
+inline constexpr double kLittleOfGap = 0.01;
+// The first guess of the prices: this share of what may be spent is enough; of a goal that is reached, this share of the largest.
+inline constexpr double kGuessedShare = 0.5;
+inline constexpr double kLeastGuess = 0.1;
+// Steps of the logarithm of a price: the first at a node that has none yet and at one that has its parent's; how they grow, and
+// fall when the slope changes its sign.
+inline constexpr double kFirstPriceStep = 0.25;
+inline constexpr double kPriceStep = 0.03;
+inline constexpr double kStepGrowth = 1.2;
+inline constexpr double kStepFall = 0.5;
+// A reduced cost is nearly the least below this share of how far those of a tree lie apart; beyond so many of these it is far
+// from it.
+inline constexpr double kNearlyLeast = 3e-3;
+inline constexpr double kFarFromLeast = 30;
+// A value is likely to be an answer's if its reduced cost is below this share of the gap; and so far apart are two sides of a cut
+// that cost the same.
+inline constexpr double kLikelyOfGap = 0.2;
+inline constexpr double kApartOfGap = 0.1;
+
 // -- prices of likelihood -----------------------------------------------------------------------------------------------
 
 // Evaluations in search of the prices of one part of a circuit: at a node that has none yet, and at one that has its parent's.
@@ -200,6 +233,9 @@ inline constexpr double kGainOnly = 1e12;
 inline constexpr double kRepairGrowth = 1.2;
 inline constexpr double kRepairStep = 1e-9;
 inline constexpr int kMovesBeyond = 4;
+// Rows of which all single changes are looked at: while a row is repaired, and while an answer of a forest is improved.
+inline constexpr int kRepairEvaluations = 60;
+inline constexpr int kMoveEvaluations = 200;
 // Bisections of how far a number is pulled back.
 inline constexpr int kPullBackSteps = 16;
 // Two-variable moves: by how much goal and rule are overfulfilled, relative to their terms; the first that is enough.

@@ -77,6 +77,7 @@ class Share:
     def __init__(self, output: int, scale: float, low: float, high: float) -> None: ...
 
 class SearchProblem:
+    nodes_before_trees: int
     def __init__(self) -> None: ...
     def add_feature(
         self,

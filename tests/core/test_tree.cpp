@@ -279,7 +279,7 @@ TEST_CASE("a bound that is too high is named") {
   Workspace workspace(setting.problem);
   SolutionPool pool(setting.problem.domain, {});
   Follower follower(setting.problem, answers.front(), workspace);
-  Node node{whole(setting.problem.domain), setting.objective(answers.front()) + 1, 0, 0, {}, {}, {}, {}};
+  Node node = root_node(setting.problem, 0, setting.objective(answers.front()) + 1);
   follower.watch(node, pool);
   follower.after(Step::kJointBound, node, true);
   REQUIRE(follower.loss());
@@ -297,7 +297,7 @@ TEST_CASE("a row outside the domain cannot be followed") {
 TEST_CASE("a node remembers its multipliers, and its children begin with them") {
   const Setting setting(1);
   Workspace workspace(setting.problem);
-  Node node{whole(setting.problem.domain), -kInf, 0, 0, {}, {}, {}, {}};
+  Node node = root_node(setting.problem, 0);
   REQUIRE(propagate(setting.problem, node, kInf, workspace.evaluations[0], workspace) == Outcome::kOpen);
   REQUIRE(node.multipliers.size() == 1);
   CHECK(node.multipliers[0].goal == workspace.evaluations[0].duals[0].multipliers.goal);

@@ -18,6 +18,7 @@ const char* name_of(Step step) {
     case Step::kReducedCostFixing: return "reduced-cost fixing";
     case Step::kJointBound: return "joint bound";
     case Step::kUnits: return "units";
+    case Step::kTrees: return "trees";
     case Step::kExactTest: return "exact test";
     case Step::kPool: return "pool";
     case Step::kBranching: return "branching";

@@ -17,6 +17,12 @@ double Forest::value(std::int32_t output, std::size_t at, const Goal& goal) cons
   return total / divisor_;
 }
 
+double Forest::base_gain(const Goal& goal) const {
+  double total = 0;
+  for (std::size_t o = 0; o < base_.size(); ++o) total += goal.coefficient[o] * base_[o] / divisor_;
+  return total;
+}
+
 // -- bounds over a box ------------------------------------------------------------------------------------------------
 
 // Values of one feature that the leaves looked at so far do not reach: runs of cells, and atoms.

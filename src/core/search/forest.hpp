@@ -33,17 +33,12 @@ class Forest final : public Score {
   // vary.
   const std::vector<double>& least_size() const { return least_size_; }
   const std::vector<double>& spread() const { return spread_; }
+  const Forest* trees() const override { return this; }
 
- private:
-  // A test of a feature: inside are cells first..last and some atoms. A successor is a test, or ~leaf.
-  struct Test {
-    std::int32_t feature, first, last, inside, outside;
-    std::size_t word;  // where its atoms start in words_
-  };
   // What a leaf asks of one feature: cells first..last (the hull of them), and some of its atoms.
   struct Condition {
     std::int32_t feature, first, last;
-    std::size_t word;
+    std::size_t word;  // where its atoms start among the words
   };
   struct Leaf {
     std::uint32_t first, last;  // conditions, by feature; last excluded
@@ -54,6 +49,23 @@ class Forest final : public Score {
     std::int32_t output, root;  // the root among the nodes given
     std::int32_t top;           // and among the tests, or ~leaf
     bool shared;                // whether several tests lead to one
+  };
+  const Domain& domain() const { return domain_; }
+  const std::vector<Tree>& all_trees() const { return trees_; }
+  const std::vector<Leaf>& all_leaves() const { return leaves_; }
+  const std::vector<Condition>& conditions() const { return conditions_; }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  // What a leaf of a tree adds to the score of a goal; and what all rows have.
+  double gain(const Tree& tree, const Leaf& leaf, const Goal& goal) const { return value(tree.output, leaf.value, goal); }
+  double base_gain(const Goal& goal) const;
+  // Whether some row of a box reaches a leaf.
+  bool reaches(const Box& box, const Leaf& leaf) const;
+
+ private:
+  // A test of a feature: inside are cells first..last and some atoms. A successor is a test, or ~leaf.
+  struct Test {
+    std::int32_t feature, first, last, inside, outside;
+    std::size_t word;  // where its atoms start in words_
   };
   struct Part;        // what of a feature leads to a node, while a tree is being read
   struct Builder;     // reads one tree
@@ -68,7 +80,6 @@ class Forest final : public Score {
   double value(std::int32_t output, std::size_t at, const Goal& goal) const;
   bool meets(const Box& box, std::int32_t feature, std::int32_t first, std::int32_t last, std::size_t word) const;
   bool leaves(const Box& box, const Test& test) const;
-  bool reaches(const Box& box, const Leaf& leaf) const;
   void find_reached(const Box& box, const Tree& tree, Workspace& work) const;
   double best_leaves(const Box& box, const Tree& tree, Workspace& work, Relaxation& out) const;
   void start_covering(const Box& box, const Leaf& best, Workspace& work) const;

@@ -278,7 +278,8 @@ void search_nearby(const Problem& problem, std::uint32_t alternative, SolutionPo
     if (pool.best_of(alternative) == nullptr) return;
     const std::vector<double> answer = pool.best_of(alternative)->row;
     const double before = pool.best_of(alternative)->objective;
-    Node node{whole(problem.domain), -kInf, alternative, 0, {}, prices, {}, {}};
+    Node node = root_node(problem, alternative);
+    node.prices = prices;
     for (std::size_t j = 0; j < answer.size(); ++j) {
       if (!problem.likelihood->in_blocks(j) || problem.domain.features[j].cell_of(answer[j]) < 0) continue;
       const auto [low, high] = problem.likelihood->neighbours(j, answer[j], parts);

@@ -30,6 +30,13 @@ bool worth_unit_work(const Problem& problem) {
 
 }  // namespace
 
+TreeWork::TreeWork(const Problem& problem) : links(*problem.score->trees()) {
+  for (const Alternative& alternative : problem.alternatives) {
+    duals.emplace_back(links, alternative.goals);
+    moves.emplace_back(links.forest, alternative.goals);
+  }
+}
+
 Workspace::Workspace(const Problem& problem) {
   for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
     evaluations.emplace_back(problem, a);

@@ -8,6 +8,8 @@
 #include "likelihood.hpp"
 #include "problem.hpp"
 #include "score.hpp"
+#include "tree_duals.hpp"
+#include "tree_moves.hpp"
 #include "triangles.hpp"
 
 namespace likely::search {
@@ -41,12 +43,22 @@ struct Node {
   Box box;
   double bound = -kInf;  // no row of the box has a lower objective
   std::uint32_t alternative = 0;
-  std::uint64_t order = 0;               // in which nodes were made
-  std::vector<Multipliers> multipliers;  // per goal: of the last evaluation, the parent's at first
-  std::vector<Prices> prices;            // per part of the circuit, alike; none before they were sought
-  std::vector<UnitSplit> splits;         // of hidden units, on the way from the root
-  Basis basis;                           // of the programme of its units: the parent's at first
+  std::uint64_t order = 0;                        // in which nodes were made
+  std::vector<Multipliers> multipliers;           // per goal: of the last evaluation, the parent's at first
+  std::vector<Prices> prices;                     // per part of the circuit, alike; none before they were sought
+  std::vector<UnitSplit> splits;                  // of hidden units, on the way from the root
+  Basis basis;                                    // of the programme of its units: the parent's at first
+  std::shared_ptr<const TreePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
 };
+
+// All rows, for an alternative.
+inline Node root_node(const Problem& problem, std::uint32_t alternative, double bound = -kInf) {
+  Node node;
+  node.box = whole(problem.domain);
+  node.bound = bound;
+  node.alternative = alternative;
+  return node;
+}
 
 // The rows of a node that may be better than the cut-off. If likelihood has a weight, any cost may be.
 inline Region region_of(const Problem& problem, const Node& node, double cutoff) {
@@ -88,6 +100,16 @@ struct UnitWork {
   bool solved = false;  // whether that is of the node that is looked at
 };
 
+// The decomposition of the trees of every alternative, and local search.
+struct TreeWork {
+  explicit TreeWork(const Problem& problem);
+
+  TreeLinks links;
+  std::vector<TreeDuals> duals;  // per alternative
+  std::vector<TreeMoves> moves;
+  bool solved = false;  // whether the duals are of the node that is looked at
+};
+
 // Buffers and counters of one thread: passed to every step, and nothing in them is read that the step did not write.
 struct Workspace {
   explicit Workspace(const Problem& problem);
@@ -95,6 +117,7 @@ struct Workspace {
   std::vector<Evaluation> evaluations;                  // per alternative, used again for every node
   std::vector<std::unique_ptr<ScoreWorkspace>> scores;  // per alternative
   std::unique_ptr<UnitWork> units;                      // if a network's units are worth the work
+  std::unique_ptr<TreeWork> trees;                      // if a forest turned out to be worth the work
   Likelihood::RowBuffers row_buffers;
   RowValues row_values;  // of a row that is tested
   Statistics statistics;

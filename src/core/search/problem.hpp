@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "../tolerances.hpp"
 #include "domain.hpp"
 #include "likelihood.hpp"
 #include "rules.hpp"
@@ -30,6 +31,7 @@ struct Problem {
   std::unique_ptr<Likelihood> coherence;  // none: they need not
   double coherence_threshold = -kInf;
   Rules rules;
+  std::uint64_t nodes_before_trees = tolerance::kNodesBeforeTrees;  // after which the trees of a forest are decomposed
 
   const std::vector<Goal>& goals(std::uint32_t alternative) const { return alternatives[alternative].goals; }
 };
@@ -76,6 +78,7 @@ enum class Step {
   kReducedCostFixing,
   kJointBound,
   kUnits,
+  kTrees,
   kExactTest,
   kPool,
   kBranching,

@@ -9,6 +9,7 @@
 #include "duals.hpp"
 #include "fixing.hpp"
 #include "pricing.hpp"
+#include "tree_search.hpp"
 #include "units.hpp"
 
 namespace likely::search {
@@ -208,6 +209,8 @@ Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation&
   Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);
   if (outcome == Outcome::kOpen && workspace.units)
     outcome = propagate_units(problem, node, cutoff, evaluation, workspace, follower);
+  if (outcome == Outcome::kOpen && workspace.trees)
+    outcome = propagate_trees(problem, node, cutoff, evaluation, workspace, follower);
   workspace.statistics.filtered += before - (outcome == Outcome::kOpen ? node.box.value_count(problem.domain) : 0);
   if (outcome == Outcome::kOpen) cheapest_row(problem.domain, node.box, evaluation.cheapest);
   return outcome;

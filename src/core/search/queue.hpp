@@ -33,6 +33,12 @@ class NodeQueue {
     return node;
   }
 
+  // Forgets the open nodes, whose rows are then to be in others.
+  void clear() {
+    wide_.clear();
+    narrow_.clear();
+  }
+
   // A node that is not looked at further because its bound reached the cut-off: what is proved rests on it.
   void prune(double bound) { lowest_pruned_ = std::min(lowest_pruned_, bound); }
 

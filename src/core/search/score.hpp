@@ -86,6 +86,7 @@ struct ScoreWorkspace {
   virtual ~ScoreWorkspace() = default;
 };
 
+class Forest;
 class Network;
 
 // A classifier, as far as the search must know it.
@@ -112,6 +113,8 @@ class Score {
   virtual bool constant_on_cells() const = 0;
   // The network whose hidden units can be split on; none if there are none.
   virtual const Network* hidden_units() const { return nullptr; }
+  // The trees that the scores are sums of; none if they are not.
+  virtual const Forest* trees() const { return nullptr; }
 };
 
 }  // namespace likely::search

@@ -8,6 +8,7 @@
 #include "branching.hpp"
 #include "heuristics.hpp"
 #include "propagation.hpp"
+#include "tree_search.hpp"
 #include "units.hpp"
 
 namespace likely::search {
@@ -24,6 +25,7 @@ Search::Search(const Problem& problem, const Limits& limits, Poll poll)
       poll_(std::move(poll)),
       workspace_(problem),
       pool_(problem.domain, limits),
+      has_tree_work_(worth_tree_work(problem)),
       constant_on_cells_(problem.score->constant_on_cells() && problem.rules.linear.empty() &&
                          (!problem.likelihood || problem.likelihood->constant_on_cells()) &&
                          (!problem.coherence || problem.coherence->constant_on_cells())) {}
@@ -37,6 +39,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
+    if (has_tree_work_ && workspace_.statistics.nodes == problem_.nodes_before_trees) begin_trees();
     Node node = queue_.pop();
     if (node.bound >= pool_.cutoff())
       prune(node);
@@ -67,7 +70,7 @@ void Search::search_from_known(const std::vector<std::vector<double>>& starts) {
 }
 
 void Search::add_root(std::uint32_t alternative) {
-  Node root{whole(problem_.domain), -kInf, alternative, 0, {}, {}, {}, {}};
+  Node root = root_node(problem_, alternative);
   Evaluation& evaluation = workspace_.evaluations[alternative];
   if (go_on()) {
     if (!propagate_node(root, evaluation)) return;
@@ -77,6 +80,18 @@ void Search::add_root(std::uint32_t alternative) {
   queue_.push(std::move(root), narrow);
 }
 
+// What decomposes trees takes longer than many small searches: one that is not over by now begins anew with it. What is proved
+// already holds of the new roots too.
+void Search::begin_trees() {
+  has_tree_work_ = false;
+  workspace_.trees = std::make_unique<TreeWork>(problem_);
+  improve_answers(problem_, pool_, workspace_, [this] { return go_on(); });
+  const double proved = queue_.lower();
+  queue_.clear();
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a)
+    queue_.push(root_node(problem_, a, proved), false);
+}
+
 void Search::process(Node node) {
   ++workspace_.statistics.nodes;
   if (follower_) follower_->count_node();
@@ -84,6 +99,7 @@ void Search::process(Node node) {
   if (!propagate_node(node, evaluation)) return;
   try_node(problem_, node, evaluation, pool_, workspace_);
   if (workspace_.units) try_solution(problem_, node, pool_, workspace_);
+  if (workspace_.trees) try_tree_row(problem_, node, pool_, workspace_);
   if (is_done(node, evaluation)) return;
   // Below an undecided row nothing more can be claimed than there is: rows that hardly differ are not worth the search.
   const bool futile = node.bound >= pool_.undecided() && node.box.narrow(problem_.domain);
@@ -135,6 +151,7 @@ bool Search::is_done(const Node& node, const Evaluation& evaluation) {
 
 std::vector<Box> Search::parts_of(const Node& node, const Evaluation& evaluation) {
   if (std::vector<Box> parts = split_fraction(problem_, node, workspace_); !parts.empty()) return parts;
+  if (std::vector<Box> parts = split_trees(problem_, node, pool_.cutoff(), workspace_); !parts.empty()) return parts;
   if (const std::optional<Cut> cut = largest_gap(problem_, node, evaluation)) return split_at(problem_.domain, node.box, *cut);
   RowValues& values = workspace_.row_values;
   evaluate_row(problem_, evaluation.cheapest, node.alternative, workspace_, values);
@@ -155,7 +172,8 @@ void Search::branch(const Node& node, const Evaluation& evaluation) {
   }
   for (Box& part : parts) {
     const bool narrow = part.narrow(problem_.domain);
-    queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers, node.prices, node.splits, node.basis},
+    queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers, node.prices, node.splits, node.basis,
+                 node.tree_prices},
                 narrow);
   }
 }

@@ -29,6 +29,7 @@ class Search {
   void find_first_answers(const std::vector<std::vector<double>>& starts);
   void search_from_known(const std::vector<std::vector<double>>& starts);
   void add_root(std::uint32_t alternative);
+  void begin_trees();
   void process(Node node);
   bool propagate_node(Node& node, Evaluation& evaluation);
   bool is_done(const Node& node, const Evaluation& evaluation);
@@ -49,6 +50,7 @@ class Search {
   NodeQueue queue_;
   std::unique_ptr<Follower> follower_;  // none unless a row is followed
   std::vector<Progress> trace_;
+  bool has_tree_work_;      // a forest whose trees are decomposed if the search takes long
   bool constant_on_cells_;  // all but the cost, which is linear there: the cheapest row of a cell stands for all
   double started_ = 0, polled_ = 0;
   bool stopped_ = false;

@@ -1,0 +1,52 @@
+// Local search over rows of a forest: what all goals gain if one feature has another value, for all values at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "forest.hpp"
+
+namespace likely::search {
+
+// Of every cell only the cheapest value is looked at. What is found is tested elsewhere: nothing is claimed of it.
+class TreeMoves {
+ public:
+  TreeMoves(const Forest& forest, const std::vector<Goal>& goals);
+
+  // From a row, the changes that gain most per cost until all goals are reached, and then those that save most as long as they
+  // are; false if that leads to no row that costs less than `most`.
+  bool repair(std::vector<double>& row, double most);
+  // From a row that reaches all goals: each of its changes taken back and repaired by others, as long as that saves.
+  void improve(std::vector<double>& row);
+
+ private:
+  struct Move {
+    std::size_t feature;
+    double value, rank;  // 0: none
+  };
+
+  void evaluate(const std::vector<double>& row);
+  void add_gains(const Forest::Tree& tree);
+  void add_gain(const Forest::Condition& asked, std::size_t g, double gain);
+  bool meets(const Forest::Condition& asked) const;
+  template <class Work>
+  void each_move(const std::vector<double>& row, const Work& work) const;
+  bool close_gap(std::vector<double>& row, double most, std::size_t kept);
+  void save(std::vector<double>& row);
+
+  const Forest& forest_;
+  const Domain& domain_;
+  std::vector<Goal> goals_;
+  std::vector<double> leaf_gain_;               // per leaf and goal
+  std::vector<double> cell_value_, cell_cost_;  // the cheapest of every cell
+  int evaluations_ = 0;                         // that are left
+  // Of the row that was evaluated last:
+  std::vector<std::int32_t> cell_, atom_;                      // of each value; -1: it is none
+  std::vector<double> missing_;                                // per goal
+  std::vector<std::vector<double>> cell_gain_, atom_gain_;     // per goal, over all cells and atoms
+  double misses_ = 0, cost_ = 0;                               // over all goals; of the row
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> near_;  // leaves, and the one condition that keeps the row from each
+};
+
+}  // namespace likely::search

@@ -1,0 +1,31 @@
+// The search over forests: bounds, splits and rows from the Lagrangian decomposition of their trees.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "incumbents.hpp"
+#include "node.hpp"
+#include "problem.hpp"
+#include "propagation.hpp"
+
+namespace likely::search {
+
+// Whether a problem has a forest for which the decomposition can be worth its work.
+bool worth_tree_work(const Problem& problem);
+
+// Raises the node's bound to that of the decomposition, and removes values by its reduced costs.
+Outcome propagate_trees(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
+                        Follower* follower);
+
+// The parts of the node's box between which the decomposition is least decided; nothing if its row breaks a rule, which comes
+// first.
+std::vector<Box> split_trees(const Problem& problem, const Node& node, double cutoff, const Workspace& workspace);
+
+// The row that the decomposition points to, made an answer.
+void try_tree_row(const Problem& problem, const Node& node, SolutionPool& pool, Workspace& workspace);
+
+// From the answers known so far and from the cheapest row, better ones.
+void improve_answers(const Problem& problem, SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);
+
+}  // namespace likely::search

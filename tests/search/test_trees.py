@@ -1,0 +1,108 @@
+"""The decomposition of trees: the same answers as by enumeration and by mixed-integer programming, from the first node on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+import likely
+from likely import mio
+from likely.problem import Limits, Problem, Result, not_class
+from likely.search import SearchSession, solve
+from tests.oracles.search import answers_of
+from tests.search.instances import variants
+from tests.search.judging import LIMITS, judge
+from tests.strategies import generators, hard_problems, problems
+
+
+def decomposed(problem: Problem, limits: Limits = LIMITS, **options: Any) -> Result:
+    """What the engine answers if it does not wait for the search to take long."""
+    session = SearchSession(problem)
+    session._core.nodes_before_trees = 0
+    return session.solve(limits, **options)
+
+
+@given(problems(kinds=["forest"], plausible=False, rows=600), generators())
+def test_enumeration(problem: Problem, rng: np.random.Generator) -> None:
+    for asked in variants(problem, rng, 8):
+        answers = answers_of(asked)
+        best = answers.rows[answers.sure][answers.objective[answers.sure].argmin()] if answers.sure.any() else None
+        judge(asked, decomposed(asked, follow=best), answers)
+
+
+@pytest.mark.slow
+@given(hard_problems(kinds=["forest"], plausible=False, rows=2000), generators(), st.sampled_from([1, 3, 1000]), st.booleans())
+def test_no_answer_is_lost(problem: Problem, rng: np.random.Generator, solutions: int, other_features: bool) -> None:
+    limits = replace(LIMITS, solutions=solutions, other_features=other_features)
+    followed = 0
+    for asked in variants(problem, rng, 3):
+        answers = answers_of(asked)
+        for row in rng.permutation(answers.rows[answers.sure])[:5]:
+            decomposed(asked, limits, follow=row)
+            followed += 1
+    assume(followed)
+
+
+@given(problems(kinds=["forest"], plausible=False, rows=600), generators(), st.sampled_from([2, 5]))
+def test_several_answers(problem: Problem, rng: np.random.Generator, solutions: int) -> None:
+    limits = replace(LIMITS, solutions=solutions)
+    for asked in variants(problem, rng, 3):
+        here, there = decomposed(asked, limits), solve(asked, limits)
+        assert here.status == there.status
+        assert [each.objective for each in here.solutions] == pytest.approx(
+            [each.objective for each in there.solutions], abs=2e-6
+        )
+
+
+def forest_of(rng: np.random.Generator, model: Any, reals: int, classes: int) -> tuple[Problem, np.ndarray[Any, Any]]:
+    """Any other class than a row of reals has, and training rows that are answers."""
+    X = rng.normal(size=(300, reals))
+    scores = X @ rng.normal(size=(reals, classes)) + np.sin(2 * X) @ rng.normal(size=(reals, classes))
+    model.fit(X, scores.argmax(axis=1))
+    schema = likely.Schema(tuple(likely.Continuous(f"x{j}", -5, 5) for j in range(reals)))
+    form = likely.predictor.read(model, schema)
+    said = model.predict(X)
+    return Problem(schema, X[0], form, not_class(form, said[0])), X[said != said[0]]
+
+
+MODELS = {
+    "forest": lambda seed: RandomForestClassifier(10, max_depth=4, random_state=seed),
+    "boosting": lambda seed: GradientBoostingClassifier(n_estimators=12, max_depth=2, random_state=seed),
+}
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", MODELS)
+def test_mixed_integer_programming(kind: str, classes: int) -> None:
+    for seed in range(3):
+        problem, starts = forest_of(np.random.default_rng(seed), MODELS[kind](seed), 5, classes)
+        theirs = mio.solve(problem, Limits(seconds=60), starts=starts)
+        assert theirs.status == "optimal"
+        ours = decomposed(problem, starts=starts, follow=theirs.solutions[0].row)
+        assert ours.status == "optimal"
+        assert ours.bounds.upper == pytest.approx(theirs.bounds.upper, abs=1e-5)
+
+
+def test_many_reals() -> None:
+    """What bounds of single trees leave open after thousands of nodes is closed after a few more."""
+    model = RandomForestClassifier(60, max_depth=5, random_state=0)
+    problem, starts = forest_of(np.random.default_rng(0), model, 12, 2)
+    result = solve(problem, Limits(nodes=1500), starts=starts)
+    assert result.status == "optimal"
+    again = solve(problem, Limits(nodes=1500), starts=starts)
+    assert again.statistics.nodes == result.statistics.nodes
+    assert again.solutions[0].row.tolist() == result.solutions[0].row.tolist()
+
+
+def test_a_limit_keeps_what_is_proved() -> None:
+    """The bound does not fall when the search begins anew."""
+    model = RandomForestClassifier(60, max_depth=5, random_state=0)
+    problem, starts = forest_of(np.random.default_rng(0), model, 12, 3)
+    proved = [solve(problem, Limits(nodes=nodes), starts=starts).bounds.lower for nodes in (499, 500, 501, 520)]
+    assert proved == sorted(proved)
