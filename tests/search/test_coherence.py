@@ -15,12 +15,18 @@ from likely import mio
 from likely.circuit import Circuit, Parametric, Product, Sum, coherence
 from likely.circuit.model.cells import Algebra
 from likely.errors import EngineError, ProblemError
-from likely.problem import Coherence, Limits, Problem, likeliest, why
+from likely.problem import Coherence, Limits, Plausibility, Problem, likeliest, why
+from likely.schema import Schema
 from likely.search import solve
 from tests.oracles.search import answers_of, coherences
 from tests.search.judging import LIMITS, judge
 from tests.search.test_follow import loan
 from tests.strategies import generators, problems
+from tests.strategies.blocks import block_circuits
+from tests.strategies.problem import problems_over
+
+#: Of a problem with a circuit of blocks.
+MOST_ROWS = 3000
 
 
 @st.composite
@@ -46,6 +52,29 @@ def test_equals_enumeration_and_no_answer_is_lost(problem: Problem, rng: np.rand
         return
     for row in rng.permutation(answers.rows[answers.sure])[:3]:
         judge(problem, solve(problem, LIMITS, follow=row), answers)
+
+
+@st.composite
+def problems_with_blocks(draw: st.DrawFn) -> Problem:
+    """The same of a circuit with Gaussian blocks, whose rows can be counted."""
+    circuit = draw(block_circuits(least=2, most=3))
+    steps = [(f.upper - f.lower) / f.grid + 1 if f.grid else math.inf for f in circuit.features]
+    assume(math.prod(steps) <= MOST_ROWS)
+    problem = draw(problems_over(Schema(circuit.features), plausible=False))
+    rows = answers_of(problem).rows
+    assume(len(rows))
+    asked = replace(problem, coherence=Coherence(circuit, -math.inf))
+    fits = np.concatenate([coherences(asked, rows, alternative) for alternative in asked.goal.alternatives])
+    assume(np.isfinite(fits).any())
+    share = draw(st.sampled_from([0.3, 0.7, 0.95, 1.0]))
+    lower = float(np.quantile(fits[np.isfinite(fits)], share, method="nearest"))
+    likely_enough = Plausibility(circuit, float(np.quantile(circuit.log_likelihood(rows), 0.3)))
+    return replace(asked, plausibility=likely_enough if draw(st.booleans()) else None, coherence=Coherence(circuit, lower))
+
+
+@given(problems_with_blocks(), generators())
+def test_with_blocks_no_answer_is_lost(problem: Problem, rng: np.random.Generator) -> None:
+    test_equals_enumeration_and_no_answer_is_lost.hypothesis.inner_test(problem, rng)
 
 
 @given(problems(rows=400, plausible=True, parametric=False))
@@ -92,7 +121,7 @@ def test_what_cannot_be_bounded_is_refused() -> None:
     leaves = [Parametric(j % 2, "gaussian", float(j), 1.0) for j in range(4)]
     circuit = Circuit(schema.features, (*leaves, Product((0, 1)), Product((2, 3)), Sum((4, 5), (0.5, 0.5))))
     with pytest.raises(
-        ProblemError, match="The circuit of a demand on coherence must have histograms and categories only; got one"
+        ProblemError, match="The circuit of a demand on coherence must have histograms, categories and Gaussian blocks only; got one"
     ):
         Coherence(circuit, 0.0)
     with pytest.raises(ProblemError, match="Coherence must have a threshold"):

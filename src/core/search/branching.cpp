@@ -158,24 +158,28 @@ std::vector<Box> split_in_the_middle(const Domain& domain, const Box& box, std::
 }  // namespace
 
 std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
-  if (!problem.likelihood || !problem.likelihood->has_blocks() || node.prices.empty()) return std::nullopt;
   const std::size_t count = problem.domain.features.size();
-  std::vector<double> gaps(count, 0.0);
-  std::size_t largest_part = 0;
-  for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
-    problem.likelihood->add_gaps(p, evaluation.priced[p], evaluation.shares[p], gaps);
-    if (evaluation.shares[p] > evaluation.shares[largest_part]) largest_part = p;
-  }
   Cut cut{count, 0};
   double most = tolerance::kLeastGap;
-  for (std::size_t j = 0; j < count; ++j) {
-    if (!(gaps[j] > most) || node.box.atom_count(problem.domain.features[j]) > 0 || node.box.narrow(problem.domain, j)) continue;
-    const double at = problem.likelihood->between(largest_part, evaluation.priced[largest_part], j);
-    const Range& range = node.box.range[j];
-    if (!(at > range.low && at < range.high)) continue;
-    most = gaps[j];
-    cut = {j, at};
-  }
+  auto look_at = [&](const Likelihood& likelihood, const PricedParts& priced) {
+    std::vector<double> gaps(count, 0.0);
+    std::size_t largest_part = 0;
+    for (std::size_t p = 0; p < priced.shares.size(); ++p) {
+      likelihood.add_gaps(p, priced.parts[p], priced.shares[p], gaps);
+      if (priced.shares[p] > priced.shares[largest_part]) largest_part = p;
+    }
+    for (std::size_t j = 0; j < count; ++j) {
+      if (!(gaps[j] > most) || node.box.atom_count(problem.domain.features[j]) > 0 || node.box.narrow(problem.domain, j))
+        continue;
+      const double at = likelihood.between(largest_part, priced.parts[largest_part], j);
+      const Range& range = node.box.range[j];
+      if (!(at > range.low && at < range.high)) continue;
+      most = gaps[j];
+      cut = {j, at};
+    }
+  };
+  if (problem.likelihood && !node.prices.empty()) look_at(*problem.likelihood, evaluation.priced);
+  if (problem.coherence && !node.coherence_prices.empty()) look_at(*problem.coherence, evaluation.coherence_priced);
   return cut.feature < count ? std::optional(cut) : std::nullopt;
 }
 

@@ -93,7 +93,9 @@ void pull_back(const Problem& problem, std::vector<double> row, std::uint32_t al
 void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
   if (test_row(problem, evaluation.cheapest, node.alternative, pool, workspace)) return;
   if (problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0)
-    try_priced_rows(problem, node, evaluation, pool, workspace);
+    try_priced_rows(problem, node, *problem.likelihood, evaluation.priced, evaluation.cheapest, pool, workspace);
+  if (problem.coherence && problem.coherence->has_blocks() && problem.likelihood_weight == 0)
+    try_priced_rows(problem, node, *problem.coherence, evaluation.coherence_priced, evaluation.cheapest, pool, workspace);
   const std::vector<Goal>& goals = problem.goals(node.alternative);
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = evaluation.relaxations[g];
@@ -253,14 +255,14 @@ void walk_towards(const Problem& problem, const std::vector<double>& row, const 
   if (test_row(problem, reached, alternative, pool, workspace)) pull_back(problem, reached, alternative, pool, workspace);
 }
 
-void try_priced_rows(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
-                     Workspace& workspace) {
+void try_priced_rows(const Problem& problem, const Node& node, const Likelihood& likelihood, const PricedParts& priced,
+                     const std::vector<double>& cheapest, SolutionPool& pool, Workspace& workspace) {
   if (pool.solutions().empty() || pool.solutions().front().alternative != node.alternative) return;
   const std::vector<double> answer = pool.solutions().front().row;
-  for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
-    if (evaluation.shares[p] < tolerance::kTriedPartShare) continue;
-    std::vector<double> row = evaluation.cheapest, shares(row.size(), 0.0);
-    problem.likelihood->each_choice(p, evaluation.priced[p], [&](std::size_t j, double v, double share) {
+  for (std::size_t p = 0; p < priced.shares.size(); ++p) {
+    if (priced.shares[p] < tolerance::kTriedPartShare) continue;
+    std::vector<double> row = cheapest, shares(row.size(), 0.0);
+    likelihood.each_choice(p, priced.parts[p], [&](std::size_t j, double v, double share) {
       const Feature& f = problem.domain.features[j];
       if (share <= shares[j]) return;
       shares[j] = share;

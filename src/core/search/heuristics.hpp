@@ -47,8 +47,8 @@ void end_points(const Problem& problem, const Node& node, const Evaluation& eval
 // latter, pulled back.
 void walk_towards(const Problem& problem, const std::vector<double>& row, const std::vector<double>& answer,
                   std::uint32_t alternative, SolutionPool& pool, Workspace& workspace);
-// What the prices of likelihood point to, made an answer.
-void try_priced_rows(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
-                     Workspace& workspace);
+// What the prices of likelihood, or of coherence, point to, made an answer.
+void try_priced_rows(const Problem& problem, const Node& node, const Likelihood& likelihood, const PricedParts& priced,
+                     const std::vector<double>& cheapest, SolutionPool& pool, Workspace& workspace);
 
 }  // namespace likely::search

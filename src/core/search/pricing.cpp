@@ -1,7 +1,6 @@
 #include "pricing.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 #include "../tolerances.hpp"
@@ -54,9 +53,9 @@ double least_cost(const std::vector<Line>& lines, double threshold, double low) 
 // One part of the circuit, over one box: its line as a function of prices.
 class PartPricing {
  public:
-  PartPricing(const Problem& problem, const Evaluation& evaluation, const Node& node, std::size_t part,
-              Likelihood::Priced& priced)
-      : problem_(problem), evaluation_(evaluation), node_(node), part_(part), priced_(priced) {
+  PartPricing(const Problem& problem, const Likelihood& likelihood, const Evaluation& evaluation, const Node& node,
+              std::size_t part, Likelihood::Priced& priced)
+      : problem_(problem), likelihood_(likelihood), evaluation_(evaluation), node_(node), part_(part), priced_(priced) {
     for (std::size_t g = 0; g < evaluation.relaxations.size(); ++g)
       if (evaluation.relaxations[g].additive) goals_.push_back(g);
     for (std::size_t r = 0; r < problem.rules.linear.size(); ++r)
@@ -81,7 +80,7 @@ class PartPricing {
 
   Line line(const std::vector<double>& at, double* log_value = nullptr) const {
     fill_rewards(at);
-    double height = problem_.likelihood->price(node_.box, node_.alternative, part_, priced_), size = 0;
+    double height = likelihood_.price(node_.box, node_.alternative, part_, priced_), size = 0;
     if (log_value != nullptr) *log_value = height;
     for (std::size_t i = 0; i < goals_.size(); ++i) {
       const double term = at[1 + i] * (lower(i) - evaluation_.relaxations[goals_[i]].constant);
@@ -98,11 +97,11 @@ class PartPricing {
 
   // The derivative of the line's value at a cost by the prices; after `line` with the same prices.
   std::vector<double> gradient(double cost) const {
-    problem_.likelihood->descend(part_, priced_);
+    likelihood_.descend(part_, priced_);
     std::vector<double> out{cost};
     for (std::size_t i = 0; i < goals_.size(); ++i) out.push_back(evaluation_.relaxations[goals_[i]].constant - lower(i));
     for (const std::size_t r : rules_) out.push_back(problem_.rules.linear[r].relaxed_rest(node_.box));
-    problem_.likelihood->each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
+    likelihood_.each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
       const Feature& f = problem_.domain.features[j];
       const std::int32_t k = f.atom_of(v);
       out[0] -= share * cost_of(f, v);
@@ -144,6 +143,7 @@ class PartPricing {
   }
 
   const Problem& problem_;
+  const Likelihood& likelihood_;
   const Evaluation& evaluation_;
   const Node& node_;
   std::size_t part_;
@@ -283,24 +283,25 @@ std::vector<double> first_prices(const Problem& problem, const PartPricing& pric
 // All parts of the circuit over one box.
 class Pricing {
  public:
-  Pricing(const Problem& problem, Evaluation& evaluation, Node& node) : problem_(problem), evaluation_(evaluation), node_(node) {
-    const std::size_t parts = problem.likelihood->parts();
-    for (std::size_t p = 0; p < parts; ++p) pricings_.emplace_back(problem, evaluation, node, p, evaluation.priced[p]);
+  Pricing(const Problem& problem, const Demand& demand, const Evaluation& evaluation, Node& node)
+      : problem_(problem), demand_(demand), evaluation_(evaluation), node_(node) {
+    const std::size_t parts = demand.likelihood.parts();
+    for (std::size_t p = 0; p < parts; ++p)
+      pricings_.emplace_back(problem, demand.likelihood, evaluation, node, p, demand.priced.parts[p]);
     lines_.assign(parts, {kInf, 0});
   }
 
   // Raises the node's bound as far as prices can, or up to the cut-off.
   void bound(double cutoff) {
-    const double weight = problem_.likelihood_weight;
-    const bool first = node_.prices.empty();
-    node_.prices.resize(lines_.size());
+    const double weight = demand_.weight;
+    const bool first = demand_.prices.empty();
+    demand_.prices.resize(lines_.size());
     // At the bound itself no row may be left, and prices have no end: so they are sought a little above it.
     double cost = weight > 0 ? 0 : 0.5 * (node_.bound + std::min(cutoff, node_.bound + 2 * (1 + std::abs(node_.bound))));
     for (int round = 0; round < tolerance::kPriceRounds; ++round) {
       const double before = node_.bound;
       for (std::size_t p = 0; p < lines_.size(); ++p) lower(p, cost, first && round == 0);
-      const double reached =
-          weight > 0 ? -weight * log_sum(lines_, 0) : least_cost(lines_, problem_.likelihood_threshold, before);
+      const double reached = weight > 0 ? -weight * log_sum(lines_, 0) : least_cost(lines_, demand_.threshold, before);
       node_.bound = std::max(node_.bound, reached == kInf ? kInf : reached - bound_rounding(reached));
       const double left = std::min(cutoff, tolerance::kNoCutoff) - node_.bound;
       if (left <= 0 || weight > 0 || (round > 0 && node_.bound - before < tolerance::kPriceProgress * left)) break;
@@ -310,30 +311,30 @@ class Pricing {
 
   // Removes values with which no row is below the cut-off.
   bool filter(double cutoff) const {
-    const double weight = problem_.likelihood_weight, most = cutoff + bound_rounding(cutoff);
+    const double weight = demand_.weight, most = cutoff + bound_rounding(cutoff);
     std::vector<double> offsets;
     for (std::size_t p = 0; p < lines_.size(); ++p)
       offsets.push_back((weight > 0 ? lines_[p].height : lines_[p].at(most)) - values_[p]);
-    const double least = weight > 0 ? -most / weight : problem_.likelihood_threshold;
-    for (std::size_t p = 0; p < lines_.size(); ++p) problem_.likelihood->descend(p, evaluation_.priced[p]);
+    const double least = weight > 0 ? -most / weight : demand_.threshold;
+    for (std::size_t p = 0; p < lines_.size(); ++p) demand_.likelihood.descend(p, demand_.priced.parts[p]);
     bool changed = false;
     for (std::size_t j = 0; j < problem_.domain.features.size(); ++j) changed |= filter_feature(j, offsets, least);
     return changed;
   }
 
   void share() const {
-    const double at = problem_.likelihood_weight > 0 ? 0 : node_.bound, total = log_sum(lines_, at);
-    for (std::size_t p = 0; p < lines_.size(); ++p) evaluation_.shares[p] = std::exp(lines_[p].at(at) - total);
+    const double at = demand_.weight > 0 ? 0 : node_.bound, total = log_sum(lines_, at);
+    for (std::size_t p = 0; p < lines_.size(); ++p) demand_.priced.shares[p] = std::exp(lines_[p].at(at) - total);
   }
 
  private:
   void lower(std::size_t p, double cost, bool first) {
-    const double weight = problem_.likelihood_weight;
-    const double asked = weight > 0 ? -kInf : problem_.likelihood_threshold;
+    const double weight = demand_.weight;
+    const double asked = weight > 0 ? -kInf : demand_.threshold;
     if (lines_[p].at(cost) < asked + std::log(tolerance::kLeastPartShare)) return;
     const PartPricing& pricing = pricings_[p];
-    Prices& prices = node_.prices[p];
-    const bool search_for_prices = problem_.likelihood->has_blocks();
+    Prices& prices = demand_.prices[p];
+    const bool search_for_prices = demand_.likelihood.has_blocks();
     std::vector<double> at = first || !search_for_prices
                                  ? first_prices(problem_, pricing, evaluation_, cost, weight > 0 ? 1 / weight : 0)
                                  : pricing.variables(prices);
@@ -347,7 +348,8 @@ class Pricing {
   }
 
   bool filter_feature(std::size_t j, const std::vector<double>& offsets, double least) const {
-    const Likelihood& likelihood = *problem_.likelihood;
+    const Likelihood& likelihood = demand_.likelihood;
+    const std::vector<Likelihood::Priced>& priced = demand_.priced.parts;
     Box& box = node_.box;
     const Feature& f = problem_.domain.features[j];
     auto total = [&](const auto& log_upper) {  // a part that is small whatever the value counts as it is
@@ -361,14 +363,14 @@ class Pricing {
     };
     bool changed = false;
     box.each_atom(f, [&](std::size_t k) {
-      if (total([&](std::size_t p) { return likelihood.log_upper_atom(p, evaluation_.priced[p], j, k); }) >= 1) return;
+      if (total([&](std::size_t p) { return likelihood.log_upper_atom(p, priced[p], j, k); }) >= 1) return;
       box.drop_atom(f, k);
       changed = true;
     });
     const Range range = box.range[j];
     if (range.empty()) return changed;
     auto possible = [&](const Range& cells) {
-      return total([&](std::size_t p) { return likelihood.log_upper_numbers(p, evaluation_.priced[p], box, j, cells); }) >= 1;
+      return total([&](std::size_t p) { return likelihood.log_upper_numbers(p, priced[p], box, j, cells); }) >= 1;
     };
     Range first{1, 0, 0, 0}, last{1, 0, 0, 0};
     for (std::size_t r = 0; r < tolerance::kPricedRuns; ++r) {
@@ -409,7 +411,8 @@ class Pricing {
   }
 
   const Problem& problem_;
-  Evaluation& evaluation_;
+  const Demand& demand_;
+  const Evaluation& evaluation_;
   Node& node_;
   std::vector<PartPricing> pricings_;
   std::vector<Line> lines_;
@@ -418,9 +421,9 @@ class Pricing {
 
 }  // namespace
 
-void price_likelihood(const Problem& problem, double cutoff, Evaluation& evaluation, Node& node, bool& changed) {
-  assert(problem.likelihood);
-  Pricing pricing(problem, evaluation, node);
+void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
+                      bool& changed) {
+  Pricing pricing(problem, demand, evaluation, node);
   pricing.bound(cutoff);
   if (node.bound >= cutoff) return;
   pricing.share();

@@ -142,7 +142,8 @@ void Search::branch(const Node& node, const Evaluation& evaluation) {
   }
   for (Box& part : parts) {
     const bool narrow = part.narrow(problem_.domain);
-    queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers, node.prices, node.splits, node.basis},
+    queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers, node.prices, node.splits, node.basis,
+                 node.coherence_prices},
                 narrow);
   }
 }
