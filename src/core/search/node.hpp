@@ -41,11 +41,11 @@ struct Node {
   Box box;
   double bound = -kInf;  // no row of the box has a lower objective
   std::uint32_t alternative = 0;
-  std::uint64_t order = 0;               // in which nodes were made
-  std::vector<Multipliers> multipliers;  // per goal: of the last evaluation, the parent's at first
-  std::vector<Prices> prices;            // per part of the circuit, alike; none before they were sought
-  std::vector<UnitSplit> splits;         // of hidden units, on the way from the root
-  Basis basis;                           // of the programme of its units: the parent's at first
+  std::uint64_t order = 0;                 // in which nodes were made
+  std::vector<Multipliers> multipliers;    // per goal: of the last evaluation, the parent's at first
+  std::vector<Prices> prices;              // per part of the circuit, alike; none before they were sought
+  std::vector<UnitSplit> splits;           // of hidden units, on the way from the root
+  Basis basis;                             // of the programme of its units: the parent's at first
   std::vector<Prices> coherence_prices{};  // as prices, where values must fit together
 };
 
