@@ -65,9 +65,11 @@ inline constexpr double kMarginalGap = 0.02;
 inline constexpr int kMarginalCuts = 8;
 // They are lower by this many units of roundoff of the sizes of their terms: a few operations, here and where a row is tested.
 inline constexpr double kMarginalRoundoffs = 32;
-// No logarithm of a density matters that is farther from 0, and no scale of the densities of a feature is.
+// No logarithm of a density matters that is farther from 0, and no scale of the densities of a feature is. Over these scales a
+// block is about 1 at most; one that is larger than this (a logarithm) is of a circuit that needs larger scales.
 inline constexpr double kMostLog = 1e100;
 inline constexpr double kMostLogScale = 300;
+inline constexpr double kMostLogOfBlock = 1;
 // Bisections towards the number from which on a feature may be likely enough.
 inline constexpr int kEdgeSteps = 8;
 

@@ -21,6 +21,14 @@ Warp some_warp(Rng& rng) {
   return Warp(knots, values, ends[below(rng, 3)], below(rng, 2) == 0 ? kInf : 5);
 }
 
+// Cuts the cell of a number in two: leaves are constant on cells.
+void cut(Feature& f, double at) {
+  const auto c = f.cell_of(at);
+  f.low.insert(f.low.begin() + c + 1, at);
+  f.high.insert(f.high.begin() + c, std::nextafter(at, -kInf));
+  f.segment.insert(f.segment.begin() + c, f.segment[static_cast<std::size_t>(c)]);
+}
+
 // Two reals, one with an atom, and a category. Of three components one has a block of both reals, one a block of one of them and
 // a leaf, and one a block of both that has other warps.
 struct Setting {
@@ -28,6 +36,7 @@ struct Setting {
     Feature with_atom = reals(-4, 5, uniform(rng, -3, 4), uniform(rng, 0, 3), uniform(rng, 0, 3));
     with_atom.atom = {-100};
     with_atom.atom_cost = {uniform(rng, 0, 3)};
+    for (const double at : {0.0, 2.0}) cut(with_atom, at);
     domain = domain_of({with_atom, reals(-4, 5, uniform(rng, -3, 4)), categories({0, 1}, 0)});
     const double floors[] = {0, 1e-16, 1e-3};
     // 0..2: blocks, 3: a leaf of feature 0, 4..6: leaves of the category, 7..9: products, 10: the sum

@@ -161,10 +161,10 @@ void Likelihood::bound(const Box& box, std::size_t alternative, Sweep& sweep) co
     sweep.log_scale += variable.log_scale;
   }
   if (marginals_) sweep.log_scale += reward_rounding(box, no_rewards_);
-  const bool exact = bound_blocks(box, sweep);
+  bound_blocks(box, sweep);
   sweep_up(sweep);
   const double root = sweep.value.back();
-  if (exact && root > kSmallestBoundLikelihood) {
+  if (sweep.in_doubles && root > kSmallestBoundLikelihood) {
     sweep.log_upper = std::log(root) + sweep.log_scale + kLogLikelihoodRounding;
     return;
   }
@@ -230,6 +230,7 @@ double Likelihood::combined(const Variable& variable, const Sweep& sweep, const 
 }
 
 double Likelihood::log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const {
+  if (!sweep.in_doubles) return sweep.log_upper;
   const Variable& variable = variables_[j];
   const double upper =
       together(combined(variable, sweep, variable.atom(atom)), block_floors(sweep, j, domain_.features[j].atom[atom]));
@@ -237,6 +238,7 @@ double Likelihood::log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t
 }
 
 double Likelihood::log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const {
+  if (!sweep.in_doubles) return sweep.log_upper;
   const Variable& variable = variables_[j];
   const Feature& f = domain_.features[j];
   const double upper = together(combined(variable, sweep, variable.cell(cell)), block_part(sweep, j, f.low[cell], f.high[cell]));

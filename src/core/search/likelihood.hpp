@@ -44,7 +44,8 @@ class Likelihood {
     std::vector<BlockBound::Tangent> tangents;
     std::vector<double> least;  // per feature: what its marginal is not below, if that is taken off; 0 otherwise
     double log_scale = 0;
-    double log_upper = 0;  // log U
+    double log_upper = 0;    // log U
+    bool in_doubles = true;  // no block is too large for a double; if one is, only logarithms are right
   };
   // Whether the likelihood is the same all over a cell: no leaf is parametric, and there is no block.
   bool constant_on_cells() const;
@@ -128,7 +129,7 @@ class Likelihood {
     std::size_t block, variable;
   };
   void make_blocks();
-  bool bound_blocks(const Box& box, Sweep& sweep) const;
+  void bound_blocks(const Box& box, Sweep& sweep) const;
   double log_block(const Sweep& sweep, std::size_t b, double log_upper, double more = 0) const;
   double block_part(const Sweep& sweep, std::size_t j, double low, double high) const;
   double block_floors(const Sweep& sweep, std::size_t j, double v) const;

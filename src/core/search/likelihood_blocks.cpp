@@ -70,17 +70,15 @@ double Likelihood::log_block(const Sweep& sweep, std::size_t b, double log_upper
   return std::max(log_upper, floor) - block_scale_[b];
 }
 
-// False if a block is too large for a double: the bound is one of logarithms then.
-bool Likelihood::bound_blocks(const Box& box, Sweep& sweep) const {
-  bool exact = true;
+void Likelihood::bound_blocks(const Box& box, Sweep& sweep) const {
+  sweep.in_doubles = true;
   for (std::size_t j = 0; j < variables_.size(); ++j) sweep.least[j] = least_marginal(j, box);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     blocks_[b].bound(box, no_rewards(), sweep.tangents[b]);
     const double log = log_block(sweep, b, sweep.tangents[b].log_upper);
-    exact &= log <= tolerance::kMostLogScale;
-    sweep.leaf[circuit_.block_node(b)] = std::exp(std::min(log, tolerance::kMostLogScale));
+    sweep.in_doubles &= log <= tolerance::kMostLogOfBlock;
+    sweep.leaf[circuit_.block_node(b)] = std::exp(std::min(log, tolerance::kMostLogOfBlock));
   }
-  return exact;
 }
 
 // What the blocks of a feature add to U_j where it has one of the numbers low..high.
@@ -93,7 +91,8 @@ double Likelihood::block_part(const Sweep& sweep, std::size_t j, double low, dou
     const double here =
         tangent.log_upper == -kInf ? -kInf : blocks_[place.block].greatest(tangent, no_rewards(), place.variable, low, high);
     const double log = log_block(sweep, place.block, here == -kInf ? -kInf : others + here, more);
-    total = together(total, sweep.derivative[circuit_.block_node(place.block)] * std::exp(log));
+    const double down = sweep.derivative[circuit_.block_node(place.block)];
+    total = together(total, log <= tolerance::kMostLogScale ? down * std::exp(log) : kInf);  // of numbers beyond the box
   }
   return total;
 }
