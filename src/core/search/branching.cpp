@@ -129,7 +129,9 @@ std::vector<Box> split_at_factual(const Domain& domain, const Box& box, std::siz
 void keep_below_and_above(const Domain& domain, std::size_t j, double at, Box& below, Box& above) {
   const Feature& f = domain.features[j];
   const Range range = below.range[j];
-  const double last = std::max(range.low, std::min(f.down_to_grid(at), std::nextafter(range.high, -kInf)));
+  // Just below a number of the grid is that number, to the grid.
+  const double before = f.grid > 0 ? f.down_to_grid(range.high - f.grid) : std::nextafter(range.high, -kInf);
+  const double last = std::max(range.low, std::min(f.down_to_grid(at), before));
   const double next = std::min(range.high, std::max(f.after(last), std::nextafter(last, kInf)));
   below.keep_numbers(domain, j, range.low, last);
   above.keep_numbers(domain, j, next, range.high);
