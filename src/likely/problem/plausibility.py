@@ -100,8 +100,8 @@ class Plausibility:
 class Coherence:
     """How well the values of an answer must fit together, and with its new class: `likely.circuit.coherence` >= `lower`.
 
-    It is the logarithm of another circuit, whose leaves are divided by the marginals, and is bounded as likelihood is. Leaves must
-    be constant on cells, or Gaussian blocks.
+    It is the logarithm of another circuit, whose leaves are divided by the marginals, and is bounded as likelihood is.
+    Leaves must be constant on cells, or Gaussian blocks.
     """
 
     circuit: Circuit
