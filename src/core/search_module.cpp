@@ -145,11 +145,14 @@ void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> target
   problem.likelihood_weight = weight;
 }
 
-void set_coherence(Problem& problem, const Circuit& ratios, Array1<double> targets, double threshold) {
-  refuse_other_variables(problem, ratios);
+// Of a circuit with blocks; of one without, `circuit` has the ratios of its leaves and marginals, which cells keep constant.
+void set_coherence(Problem& problem, const Circuit& circuit, Array1<double> targets, double threshold) {
+  refuse_other_variables(problem, circuit);
   if (targets.shape(0) != problem.alternatives.size()) throw std::invalid_argument("there must be a target per alternative");
-  problem.coherence = std::make_unique<search::Likelihood>(ratios, problem.domain, to_vector<double>(targets),
-                                                           std::vector<double>(targets.shape(0), 0.0), false);
+  using Measure = search::Likelihood::Measure;
+  problem.coherence = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets),
+                                                           std::vector<double>(targets.shape(0), 0.0), false,
+                                                           circuit.blocks() > 0 ? Measure::kCoherence : Measure::kLikelihood);
   problem.coherence_threshold = threshold;
 }
 
@@ -285,7 +288,7 @@ void bind_search(nb::module_& m) {
       .def("add_alternative", &add_alternative, "coefficients"_a, "lower"_a, "share"_a.none())
       .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "threshold"_a, "weight"_a,
            nb::keep_alive<1, 2>())
-      .def("set_coherence", &set_coherence, "ratios"_a, "targets"_a, "threshold"_a, nb::keep_alive<1, 2>())
+      .def("set_coherence", &set_coherence, "circuit"_a, "targets"_a, "threshold"_a, nb::keep_alive<1, 2>())
       .def(
           "add_clause",
           [](Problem& problem, const std::vector<std::pair<std::size_t, Region>>& literals) {

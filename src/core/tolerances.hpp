@@ -61,6 +61,16 @@ inline constexpr double kDiagonalShare = 0.15;
 inline constexpr double kCurvatureCaution = 1e-6;
 inline constexpr double kLeastFactorPivot = 1e-12;
 inline constexpr int kDiagonalHalvings = 40;
+// Lines below the logarithm of a marginal are cut in two as long as they are farther from it, in nats, so often at most.
+inline constexpr double kMarginalGap = 0.02;
+inline constexpr int kMarginalCuts = 8;
+// They are lower by this many units of roundoff of the sizes of their terms: a few operations, here and where a row is tested.
+inline constexpr double kMarginalRoundoffs = 32;
+// No logarithm of a density matters that is farther from 0, and no scale of the densities of a feature is. Over these scales a
+// block is about 1 at most; one that is larger than this (a logarithm) is of a circuit that needs larger scales.
+inline constexpr double kMostLog = 1e100;
+inline constexpr double kMostLogScale = 300;
+inline constexpr double kMostLogOfBlock = 1;
 // Bisections towards the number from which on a feature may be likely enough.
 inline constexpr int kEdgeSteps = 8;
 

@@ -15,12 +15,18 @@ from likely import mio
 from likely.circuit import Circuit, Parametric, Product, Sum, coherence
 from likely.circuit.model.cells import Algebra
 from likely.errors import EngineError, ProblemError
-from likely.problem import Coherence, Limits, Problem, likeliest, why
+from likely.problem import Coherence, Limits, Plausibility, Problem, likeliest, why
+from likely.schema import Schema
+from likely.schema.values import Numbers
 from likely.search import solve
 from tests.oracles.search import answers_of, coherences
 from tests.search.judging import LIMITS, judge
+from tests.search.test_blocks import check_reals, problems_of_reals, some_rows
 from tests.search.test_follow import loan
+from tests.search.test_propagation import check_boxes
 from tests.strategies import generators, problems
+from tests.strategies.blocks import block_circuits
+from tests.strategies.problem import problems_over
 
 
 @st.composite
@@ -28,24 +34,66 @@ def demanding_problems(draw: st.DrawFn) -> Problem:
     """A problem with a demand on coherence that some rows meet, with one on likelihood or without."""
     problem = draw(problems(rows=400, plausible=True, parametric=False))
     assert problem.plausibility is not None
-    asked = replace(problem, coherence=Coherence(problem.plausibility.circuit, -math.inf))
-    rows = answers_of(replace(asked, coherence=None, plausibility=None)).rows
+    rows = answers_of(replace(problem, plausibility=None)).rows
+    plausibility = problem.plausibility if draw(st.booleans()) else None
+    return replace(demanding_of(draw, problem, problem.plausibility.circuit, rows), plausibility=plausibility)
+
+
+def demanding_of(draw: st.DrawFn, problem: Problem, circuit: Circuit, rows: Numbers) -> Problem:
+    """The problem with a demand on coherence that some of the rows meet."""
     assume(len(rows))
+    asked = replace(problem, coherence=Coherence(circuit, -math.inf))
     fits = np.concatenate([coherences(asked, rows, alternative) for alternative in asked.goal.alternatives])
     assume(np.isfinite(fits).any())
-    lower = float(np.quantile(fits[np.isfinite(fits)], draw(st.sampled_from([0.3, 0.7, 0.95, 1.0])), method="nearest"))
-    plausibility = problem.plausibility if draw(st.booleans()) else None
-    return replace(asked, plausibility=plausibility, coherence=Coherence(problem.plausibility.circuit, lower))
+    share = draw(st.sampled_from([0.3, 0.7, 0.95, 1.0]))
+    return replace(asked, coherence=Coherence(circuit, float(np.quantile(fits[np.isfinite(fits)], share, method="nearest"))))
 
 
 @given(demanding_problems(), generators())
 def test_equals_enumeration_and_no_answer_is_lost(problem: Problem, rng: np.random.Generator) -> None:
+    check_followed(problem, rng)
+
+
+def check_followed(problem: Problem, rng: np.random.Generator) -> None:
+    """The engine finds what enumeration does, whichever answer is followed."""
     answers = answers_of(problem)
     if not answers.sure.any():
         judge(problem, solve(problem, LIMITS), answers)
         return
     for row in rng.permutation(answers.rows[answers.sure])[:3]:
         judge(problem, solve(problem, LIMITS, follow=row), answers)
+
+
+@st.composite
+def problems_with_blocks(draw: st.DrawFn) -> Problem:
+    """The same of a circuit with Gaussian blocks, whose rows can be counted."""
+    circuit = draw(block_circuits(least=2, most=3, real=False))
+    over = problems_over(Schema(circuit.features), plausible=False)
+    problem = draw(over if circuit.target is None else over.filter(lambda one: len(one.form.classes) == 2))
+    if circuit.target is not None:
+        circuit = replace(circuit, target=likely.Binary("y", values=problem.form.classes))
+    rows = answers_of(problem).rows
+    asked = demanding_of(draw, problem, circuit, rows)
+    lower = float(np.quantile(circuit.log_likelihood(rows), 0.3)) if draw(st.booleans()) else -math.inf
+    return replace(asked, plausibility=Plausibility(circuit, lower, draw(st.sampled_from([0.0, 0.0, 0.3]))))
+
+
+@given(problems_with_blocks(), generators())
+def test_with_blocks_no_answer_is_lost(problem: Problem, rng: np.random.Generator) -> None:
+    check_followed(problem, rng)
+
+
+@given(problems_with_blocks(), generators())
+def test_no_row_of_a_box_fits_better_than_its_bound(problem: Problem, rng: np.random.Generator) -> None:
+    check_boxes(problem, answers_of(problem), rng, 8)
+
+
+@given(st.data(), problems_of_reals(), generators())
+def test_no_row_of_reals_is_better_than_what_is_proved(data: st.DataObject, problem: Problem, rng: np.random.Generator) -> None:
+    assert problem.plausibility is not None
+    asked = demanding_of(data.draw, problem, problem.plausibility.circuit, some_rows(problem, rng, 200))
+    check_reals(asked, rng)
+    check_reals(replace(asked, plausibility=None), rng)
 
 
 @given(problems(rows=400, plausible=True, parametric=False))
@@ -92,7 +140,8 @@ def test_what_cannot_be_bounded_is_refused() -> None:
     leaves = [Parametric(j % 2, "gaussian", float(j), 1.0) for j in range(4)]
     circuit = Circuit(schema.features, (*leaves, Product((0, 1)), Product((2, 3)), Sum((4, 5), (0.5, 0.5))))
     with pytest.raises(
-        ProblemError, match="The circuit of a demand on coherence must have histograms and categories only; got one"
+        ProblemError,
+        match="The circuit of a demand on coherence must have histograms, categories and Gaussian blocks only; got one",
     ):
         Coherence(circuit, 0.0)
     with pytest.raises(ProblemError, match="Coherence must have a threshold"):

@@ -48,10 +48,10 @@ def blocks(draw: st.DrawFn, features: Sequence[Any], variables: Sequence[int], *
 
 
 @st.composite
-def number_features(draw: st.DrawFn, name: str, *, real: bool = False) -> Feature:
-    """A feature of numbers, at most 20 units wide."""
-    low, wide = draw(st.integers(-5, 5)), draw(st.integers(1, 20))
-    kind = 0 if real else draw(st.integers(0, 2))
+def number_features(draw: st.DrawFn, name: str, *, real: bool | None = None) -> Feature:
+    """A feature of numbers, at most 20 units wide. `real`: whether it has no step, None for any; False: and few numbers."""
+    kind = draw(st.integers(1, 2)) if real is False else 0 if real else draw(st.integers(0, 2))
+    low, wide = draw(st.integers(-5, 5)), draw(st.integers(1, 20 if real is not False else 3 if kind == 1 else 12))
     if kind == 0:
         return Continuous(name, low, low + wide)
     return Continuous(name, low, low + wide, step=0.25) if kind == 1 else Integer(name, low, low + wide)
@@ -63,7 +63,7 @@ def block_circuits(
     *,
     least: int = 1,
     most: int = 4,
-    real: bool = False,
+    real: bool | None = None,
     discrete: bool = True,
     closed: bool | None = None,
     normalised: bool = True,
@@ -71,7 +71,7 @@ def block_circuits(
 ) -> Circuit:
     """A mixture of products of blocks and leaves, over numbers and perhaps a class.
 
-    `real`: no feature has a step. `closed`: whether warps have two ends. `normalised`: leaves have mass 1.
+    `real`: whether features have no step, None for any. `closed`: whether warps have two ends. `normalised`: leaves have mass 1.
     """
     features = [draw(number_features(f"x{j}", real=real)) for j in range(draw(st.integers(least, most)))]
     target = Binary("y", values=("no", "yes")) if discrete and draw(st.booleans()) else None

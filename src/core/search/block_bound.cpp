@@ -126,22 +126,29 @@ void BlockBound::each_line(std::size_t i, double low, double high, const Rewards
       continue;
     }
     for (const Segment& segment : f.segments) {
-      const double from = std::max(a, segment.low), to = std::min(b, segment.high);
-      if (from > to) continue;
-      const double z_from = from == a ? z_a : z_of(from), z_to = to == b ? z_b : z_of(to);
-      const double at_from = rewards->number(f, j, segment, from), at_to = rewards->number(f, j, segment, to);
-      const bool concave = part.bend != 0 && (at_to - at_from) * part.bend < 0;
-      if (!(z_to > z_from)) {
-        work(z_from, z_from, z_from, part.offset + part.rise * z_from + std::max(at_from, at_to), part.rise);
-      } else if (!concave) {
-        const double rise = (at_to - at_from) / (z_to - z_from);
-        work(z_from, z_to, z_from, part.offset + part.rise * z_from + at_from, part.rise + rise);
-      } else {
+      const double low_end = std::max(a, segment.low), high_end = std::min(b, segment.high);
+      if (low_end > high_end) continue;
+      rewards->each_line_less(j, low_end, high_end, [&](double from, double to, double less_from, double less_to) {
+        const double z_from = from == a ? z_a : z_of(from), z_to = to == b ? z_b : z_of(to);
+        const double at_from = rewards->number(f, j, segment, from), at_to = rewards->number(f, j, segment, to);
+        const bool concave = part.bend != 0 && (at_to - at_from) * part.bend < 0;
+        if (!(z_to > z_from)) {
+          const double most = std::max(at_from, at_to) - std::min(less_from, less_to);
+          work(z_from, z_from, z_from, part.offset + part.rise * z_from + most, part.rise);
+          return;
+        }
+        const double less_rise = (less_to - less_from) / (z_to - z_from);
+        if (!concave) {
+          const double rise = (at_to - at_from) / (z_to - z_from) - less_rise;
+          work(z_from, z_to, z_from, part.offset + part.rise * z_from + at_from - less_from, part.rise + rise);
+          return;
+        }
         const double touch = std::clamp(at, z_from, z_to), x = std::clamp(warp.inverse(touch), from, to);
         const Warp::Point point = warp.at(x);
-        const double rise = (at_to - at_from) / (to - from) * std::exp(-point.log_slope);
-        work(z_from, z_to, point.z, part.offset + part.rise * point.z + rewards->number(f, j, segment, x), part.rise + rise);
-      }
+        const double height = rewards->number(f, j, segment, x) - less_from - less_rise * (point.z - z_from);
+        const double rise = (at_to - at_from) / (to - from) * std::exp(-point.log_slope) - less_rise;
+        work(z_from, z_to, point.z, part.offset + part.rise * point.z + height, part.rise + rise);
+      });
     }
   }
 }

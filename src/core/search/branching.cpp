@@ -163,48 +163,54 @@ bool cuts(const Problem& problem, const Box& box, std::size_t j, double at) {
   return box.atom_count(problem.domain.features[j]) == 0 && !box.narrow(problem.domain, j) && at > range.low && at < range.high;
 }
 
-// By how much tangents are above their blocks where their terms are greatest.
-std::optional<Cut> largest_tangent_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
-  const std::size_t count = problem.domain.features.size();
-  std::vector<double> gaps(count, 0.0);
+// By how much tangents are above their blocks where their terms are greatest, if that is more than `most`.
+void largest_tangent_gap(const Problem& problem, const Box& box, const Likelihood& likelihood, const PricedParts& priced,
+                         double& most, std::optional<Cut>& cut) {
+  std::vector<double> gaps(problem.domain.features.size(), 0.0);
   std::size_t largest_part = 0;
-  for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
-    problem.likelihood->add_gaps(p, evaluation.priced[p], evaluation.shares[p], gaps);
-    if (evaluation.shares[p] > evaluation.shares[largest_part]) largest_part = p;
+  for (std::size_t p = 0; p < priced.shares.size(); ++p) {
+    likelihood.add_gaps(p, priced.parts[p], priced.shares[p], gaps);
+    if (priced.shares[p] > priced.shares[largest_part]) largest_part = p;
   }
-  std::optional<Cut> cut;
-  double most = tolerance::kLeastGap;
-  for (std::size_t j = 0; j < count; ++j) {
+  for (std::size_t j = 0; j < gaps.size(); ++j) {
     if (!(gaps[j] > most)) continue;
-    const double at = problem.likelihood->between(largest_part, evaluation.priced[largest_part], j);
-    if (!cuts(problem, node.box, j, at)) continue;
+    const double at = likelihood.between(largest_part, priced.parts[largest_part], j);
+    if (!cuts(problem, box, j, at)) continue;
     most = gaps[j];
     cut = {j, at};
   }
-  return cut;
 }
 
-// By how much a feature's term is below its bound at the row that prices point to.
-std::optional<Cut> largest_mixed_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
-  std::optional<Cut> cut;
-  double most = tolerance::kLeastMixedGap;
-  for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
-    for (std::size_t j = 0; j < evaluation.gaps[p].size(); ++j) {
-      const double gap = evaluation.shares[p] * evaluation.gaps[p][j], at = evaluation.pointed[p][j];
-      if (!(gap > most) || !cuts(problem, node.box, j, at)) continue;
+// By how much a feature's term is below its bound at the row that prices point to, alike.
+void largest_mixed_gap(const Problem& problem, const Box& box, const PricedParts& priced, double& most, std::optional<Cut>& cut) {
+  for (std::size_t p = 0; p < priced.shares.size(); ++p) {
+    for (std::size_t j = 0; j < priced.gaps[p].size(); ++j) {
+      const double gap = priced.shares[p] * priced.gaps[p][j], at = priced.pointed[p][j];
+      if (!(gap > most) || !cuts(problem, box, j, at)) continue;
       most = gap;
       cut = {j, at};
     }
   }
-  return cut;
 }
 
 }  // namespace
 
 std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
-  if (!problem.likelihood || !problem.likelihood->has_blocks() || node.prices.empty()) return std::nullopt;
-  const std::optional<Cut> cut = largest_tangent_gap(problem, node, evaluation);
-  return cut ? cut : largest_mixed_gap(problem, node, evaluation);
+  std::optional<Cut> cut;
+  double most = tolerance::kLeastGap;
+  auto each_priced = [&](const auto& look_at) {
+    if (problem.likelihood && problem.likelihood->has_blocks() && !node.prices.empty())
+      look_at(*problem.likelihood, evaluation.priced);
+    if (problem.coherence && problem.coherence->has_blocks() && !node.coherence_prices.empty())
+      look_at(*problem.coherence, evaluation.coherence_priced);
+  };
+  each_priced([&](const Likelihood& likelihood, const PricedParts& priced) {
+    largest_tangent_gap(problem, node.box, likelihood, priced, most, cut);
+  });
+  if (cut) return cut;
+  most = tolerance::kLeastMixedGap;
+  each_priced([&](const Likelihood&, const PricedParts& priced) { largest_mixed_gap(problem, node.box, priced, most, cut); });
+  return cut;
 }
 
 std::vector<Box> split_at(const Domain& domain, const Box& box, const Cut& cut) {

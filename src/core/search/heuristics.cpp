@@ -93,7 +93,9 @@ void pull_back(const Problem& problem, std::vector<double> row, std::uint32_t al
 void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
   if (test_row(problem, evaluation.cheapest, node.alternative, pool, workspace)) return;
   if (problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0)
-    try_priced_rows(problem, node, evaluation, pool, workspace);
+    try_priced_rows(problem, node, evaluation.priced, pool, workspace);
+  if (problem.coherence && problem.coherence->has_blocks() && problem.likelihood_weight == 0)
+    try_priced_rows(problem, node, evaluation.coherence_priced, pool, workspace);
   const std::vector<Goal>& goals = problem.goals(node.alternative);
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = evaluation.relaxations[g];
@@ -253,13 +255,13 @@ void walk_towards(const Problem& problem, const std::vector<double>& row, const 
   if (test_row(problem, reached, alternative, pool, workspace)) pull_back(problem, reached, alternative, pool, workspace);
 }
 
-void try_priced_rows(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
+void try_priced_rows(const Problem& problem, const Node& node, const PricedParts& priced, SolutionPool& pool,
                      Workspace& workspace) {
   if (pool.best_of(node.alternative) == nullptr) return;
   const std::vector<double> towards[] = {pool.best_of(node.alternative)->row, pool.likeliest_of(node.alternative)->row};
-  for (std::size_t p = 0; p < evaluation.shares.size(); ++p) {
-    if (evaluation.shares[p] < tolerance::kTriedPartShare || evaluation.pointed[p].empty()) continue;
-    std::vector<double> row = evaluation.pointed[p];
+  for (std::size_t p = 0; p < priced.shares.size(); ++p) {
+    if (priced.shares[p] < tolerance::kTriedPartShare || priced.pointed[p].empty()) continue;
+    std::vector<double> row = priced.pointed[p];
     for (std::size_t j = 0; j < row.size(); ++j) {
       const Feature& f = problem.domain.features[j];
       if (f.atom_of(row[j]) < 0 && !f.low.empty()) row[j] = f.nearest(row[j]);
@@ -286,7 +288,7 @@ void search_nearby(const Problem& problem, std::uint32_t alternative, SolutionPo
       node.box.keep_numbers(problem.domain, j, low, high);
     }
     if (propagate(problem, node, pool.cutoff(), evaluation, workspace) == Outcome::kOpen)
-      try_priced_rows(problem, node, evaluation, pool, workspace);
+      try_priced_rows(problem, node, evaluation.priced, pool, workspace);
     const double now = pool.best_of(alternative)->objective;
     prices = node.prices;
     if (now < before - tolerance::kNearbyGain * std::abs(before)) continue;

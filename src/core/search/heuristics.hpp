@@ -47,8 +47,8 @@ void end_points(const Problem& problem, const Node& node, const Evaluation& eval
 // latter, pulled back.
 void walk_towards(const Problem& problem, const std::vector<double>& row, const std::vector<double>& answer,
                   std::uint32_t alternative, SolutionPool& pool, Workspace& workspace);
-// What the prices of likelihood point to, made an answer.
-void try_priced_rows(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool,
+// What the prices of likelihood, or of coherence, point to, made an answer.
+void try_priced_rows(const Problem& problem, const Node& node, const PricedParts& priced, SolutionPool& pool,
                      Workspace& workspace);
 // Local search around an answer, where a circuit has blocks: the box of its neighbours on the parts of the warps is bounded
 // like a node, nearly exactly if it is small, and what its prices point to made an answer; from the better one again, and with

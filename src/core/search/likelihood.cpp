@@ -10,15 +10,21 @@ namespace likely::search {
 
 namespace {
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
 using tolerance::kLogLikelihoodRounding;
 using tolerance::kSmallestBoundLikelihood;
 
 }  // namespace
 
 Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, const std::vector<double>& targets,
-                       std::vector<double> given, bool approximate)
+                       std::vector<double> given, bool approximate, Measure measure)
     : circuit_(circuit), domain_(domain), targets_(targets), given_(std::move(given)), approximate_(approximate) {
   assert(targets_.size() == given_.size());
+  if (measure == Measure::kCoherence) {
+    marginals_ = std::make_unique<Marginals>(circuit, domain);
+    no_rewards_ = priced().rewards;
+  }
   make_blocks();
   for (std::size_t j = 0; j < domain.features.size(); ++j) variables_.push_back(make_variable(j, domain.features[j]));
   for (std::size_t b = 0; b < blocks_.size(); ++b)
@@ -34,12 +40,19 @@ std::vector<double> Likelihood::target_leaves(double target) const {
   const likely::Variable& variable = circuit_.variable(place);
   std::vector<double> leaves(variable.leaves.size(), 1.0);
   if (std::isnan(target)) return leaves;
-  const std::size_t known = variable.breaks.size() + 1, cell = variable.cell(target);
-  for (std::size_t l = 0; l < leaves.size(); ++l) {
-    const double peaked = variable.peaked.empty() ? 0 : variable.peaked[l].density(target);
-    leaves[l] = std::max(circuit_.floor(), variable.steps[l * known + cell] + peaked);
-  }
+  for (std::size_t l = 0; l < leaves.size(); ++l)
+    leaves[l] = leaf_density(place, l, target, target, marginals_ ? marginals_->log(place, target) : 0);
   return leaves;
+}
+
+// The greatest density of a leaf on an interval within a cell, over a marginal that is not below this one.
+double Likelihood::leaf_density(std::size_t j, std::size_t l, double low, double high, double log_marginal) const {
+  const likely::Variable& raw = circuit_.variable(j);
+  const double peaked = raw.peaked.empty() ? 0 : raw.peaked[l].largest(low, high);
+  const double density = std::max(circuit_.floor(), raw.steps[l * (raw.breaks.size() + 1) + raw.cell(low)] + peaked);
+  if (!marginals_) return density;
+  const bool possible = marginals_->log_share(raw.leaves[l]) > -kInf && std::isfinite(log_marginal);
+  return possible ? std::exp(log_of(density) - log_marginal) : 0;
 }
 
 std::int32_t Likelihood::Variable::first_cell(std::size_t r) const {
@@ -51,27 +64,26 @@ Likelihood::Variable Likelihood::make_variable(std::size_t j, const Feature& f) 
   Variable made;
   made.leaves = raw.leaves;
   made.peaked = !raw.peaked.empty();
-  if (!made.peaked && places_[j].empty()) {
+  if (!made.peaked && places_[j].empty() && !marginals_) {
     made.tree = &circuit_.tree(j);
     for (const double v : f.atom) made.atom_row.push_back(raw.cell(v));
     for (const double v : f.low) made.cell_row.push_back(raw.cell(v));
   } else {
     // Rows: the cells, then the atoms. On a cell a parametric leaf has its greatest value there.
-    const std::size_t count = raw.leaves.size(), known = raw.breaks.size() + 1;
+    const std::size_t count = raw.leaves.size();
+    const bool varies = marginals_ && !places_[j].empty();
     std::vector<double> rows;
-    auto add = [&](double low, double high) {
-      for (std::size_t l = 0; l < count; ++l) {
-        const double peaked = made.peaked ? raw.peaked[l].largest(low, high) : 0;
-        rows.push_back(std::max(circuit_.floor(), raw.steps[l * known + raw.cell(low)] + peaked));
-      }
+    auto add = [&](double low, double high, double log_marginal) {
+      for (std::size_t l = 0; l < count; ++l) rows.push_back(leaf_density(j, l, low, high, log_marginal));
     };
     for (std::size_t c = 0; c < f.low.size(); ++c) {
       made.cell_row.push_back(c);
-      add(f.low[c], f.high[c]);
+      if (varies) made.cell_least.push_back(marginals_->least(j, f.low[c], f.high[c]));
+      add(f.low[c], f.high[c], varies ? made.cell_least[c] : marginals_ ? marginals_->log(j, f.low[c]) : 0);
     }
     for (std::size_t k = 0; k < f.atom.size(); ++k) {
       made.atom_row.push_back(f.low.size() + k);
-      add(f.atom[k], f.atom[k]);
+      add(f.atom[k], f.atom[k], marginals_ ? marginals_->log(j, f.atom[k]) : 0);
     }
     double largest = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
     if (!places_[j].empty()) largest = std::max(largest, std::exp(feature_scale_[j]));
@@ -96,6 +108,7 @@ Likelihood::Sweep Likelihood::sweep() const {
   for (const Variable& variable : variables_) most = std::max(most, variable.leaves.size());
   made.scratch.resize(most);
   for (const BlockBound& block : blocks_) made.tangents.push_back(block.tangent());
+  made.least.assign(variables_.size(), 0.0);
   return made;
 }
 
@@ -121,6 +134,11 @@ void Likelihood::greatest(std::size_t j, const Box& box, double* out) const {
     }
     return;
   }
+  if (const double shift = leaf_shift(j, range); shift < 0) {
+    const double *cell = variable.cell(static_cast<std::size_t>(range.first)), scale = std::exp(shift);
+    for (std::size_t l = 0; l < count; ++l) out[l] = std::max(out[l], cell[l] * scale);
+    return;
+  }
   std::size_t low = variable.tree->size + variable.cell_row[static_cast<std::size_t>(range.first)];
   std::size_t high = variable.tree->size + variable.cell_row[static_cast<std::size_t>(range.last)] + 1;
   for (; low < high; low /= 2, high /= 2) {
@@ -142,16 +160,18 @@ void Likelihood::bound(const Box& box, std::size_t alternative, Sweep& sweep) co
     }
     sweep.log_scale += variable.log_scale;
   }
+  if (marginals_) sweep.log_scale += reward_rounding(box, no_rewards_);
   bound_blocks(box, sweep);
   sweep_up(sweep);
   const double root = sweep.value.back();
-  if (root > kSmallestBoundLikelihood) {
+  if (sweep.in_doubles && root > kSmallestBoundLikelihood) {
     sweep.log_upper = std::log(root) + sweep.log_scale + kLogLikelihoodRounding;
     return;
   }
   std::vector<double> logs(sweep.leaf.size());
   for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = log_of(sweep.leaf[i]);
-  for (std::size_t b = 0; b < blocks_.size(); ++b) logs[circuit_.block_node(b)] = log_block(b, sweep.tangents[b].log_upper);
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    logs[circuit_.block_node(b)] = log_block(sweep, b, sweep.tangents[b].log_upper);
   circuit_.sweep(logs.data(), approximate_ ? Algebra::kUnder : Algebra::kSum, logs.data());
   sweep.log_upper = logs.back() + sweep.log_scale + kLogLikelihoodRounding;
 }
@@ -210,12 +230,15 @@ double Likelihood::combined(const Variable& variable, const Sweep& sweep, const 
 }
 
 double Likelihood::log_upper_atom(const Sweep& sweep, std::size_t j, std::size_t atom) const {
+  if (!sweep.in_doubles) return sweep.log_upper;
   const Variable& variable = variables_[j];
-  const double upper = together(combined(variable, sweep, variable.atom(atom)), block_floors(sweep, j));
+  const double upper =
+      together(combined(variable, sweep, variable.atom(atom)), block_floors(sweep, j, domain_.features[j].atom[atom]));
   return std::log(std::max(upper, kSmallestBoundLikelihood)) + sweep.log_scale + kLogLikelihoodRounding;
 }
 
 double Likelihood::log_upper_cell(const Sweep& sweep, std::size_t j, std::size_t cell) const {
+  if (!sweep.in_doubles) return sweep.log_upper;
   const Variable& variable = variables_[j];
   const Feature& f = domain_.features[j];
   const double upper = together(combined(variable, sweep, variable.cell(cell)), block_part(sweep, j, f.low[cell], f.high[cell]));
@@ -277,7 +300,10 @@ double Likelihood::exact(const double* row, std::size_t alternative, RowBuffers&
   std::copy_n(row, domain_.features.size(), buffers.row.begin());
   if (buffers.row.size() > domain_.features.size()) buffers.row.back() = targets_[alternative];
   const Algebra algebra = approximate_ ? Algebra::kUnder : Algebra::kSum;
-  return circuit_.evaluate_row(buffers.row.data(), algebra, buffers.nodes) - given_[alternative];
+  double log = circuit_.evaluate_row(buffers.row.data(), algebra, buffers.nodes) - given_[alternative];
+  if (marginals_ && log > -kInf)
+    for (std::size_t j = 0; j < buffers.row.size(); ++j) log -= marginals_->log(j, buffers.row[j]);
+  return log;
 }
 
 }  // namespace likely::search

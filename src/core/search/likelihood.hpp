@@ -15,6 +15,7 @@
 #include "../tolerances.hpp"
 #include "block_bound.hpp"
 #include "domain.hpp"
+#include "marginals.hpp"
 #include "smoothed_prices.hpp"
 
 namespace likely::search {
@@ -26,12 +27,16 @@ namespace likely::search {
 // bounds all rows of the box with x_j = v. With the max algebra (the paper's approximation) sums are maxima throughout. A
 // Gaussian block is a leaf of several features; its bound is a sum of terms of one feature each (`BlockBound`), so that fixing
 // one value changes one term.
+//
+// How well values fit together, log p(x) - sum_j log p_j(x_j), is the logarithm of a circuit, too: every leaf of feature j is
+// divided by the marginal p_j, and every one-variable term of a block is lowered by log p_j.
 class Likelihood {
  public:
+  enum class Measure { kLikelihood, kCoherence };
   // Rows have the domain's features, then the circuit's target, which is targets[a] if alternative a is sought (NaN: any
   // class); given[a] is taken from all log-likelihoods then: that of what they are conditional on.
   Likelihood(const Circuit& circuit, const Domain& domain, const std::vector<double>& targets, std::vector<double> given,
-             bool approximate);
+             bool approximate, Measure measure = Measure::kLikelihood);
 
   // What the two sweeps know of a box.
   struct Sweep {
@@ -39,8 +44,10 @@ class Likelihood {
     std::vector<double> value, derivative;
     std::vector<double> scratch;  // leaves of one feature
     std::vector<BlockBound::Tangent> tangents;
+    std::vector<double> least;  // per feature: what its marginal is not below, if that is taken off; 0 otherwise
     double log_scale = 0;
-    double log_upper = 0;  // log U
+    double log_upper = 0;    // log U
+    bool in_doubles = true;  // no block is too large for a double; if one is, only logarithms are right
   };
   // Whether the likelihood is the same all over a cell: no leaf is parametric, and there is no block.
   bool constant_on_cells() const;
@@ -121,6 +128,7 @@ class Likelihood {
     std::unique_ptr<RangeTree> made_here;
     std::vector<std::int32_t> leaves;
     std::vector<std::size_t> atom_row, cell_row;  // the latter never fall
+    std::vector<double> cell_least;               // of a feature in blocks, by whose marginal leaves are divided: its least there
     bool peaked = false;
     double log_scale = 0;
 
@@ -137,10 +145,17 @@ class Likelihood {
   };
   void make_blocks();
   void bound_blocks(const Box& box, Sweep& sweep) const;
-  double log_block(std::size_t b, double log_upper) const;
   const Place& place_of(std::size_t part, std::size_t j) const;
+  double log_block(const Sweep& sweep, std::size_t b, double log_upper, double more = 0) const;
   double block_part(const Sweep& sweep, std::size_t j, double low, double high) const;
-  double block_floors(const Sweep& sweep, std::size_t j) const;
+  double block_floors(const Sweep& sweep, std::size_t j, double v) const;
+
+  // Of a feature in blocks, what its marginal is not below in low..high, if it is taken off; 0 otherwise.
+  double least_marginal(std::size_t j, double low, double high) const;
+  double least_marginal(std::size_t j, const Box& box) const;
+  double log_marginal(std::size_t j, double v) const;  // the marginal itself, alike
+  double leaf_shift(std::size_t j, const Range& range) const;
+  const Rewards* no_rewards() const { return marginals_ ? &no_rewards_ : nullptr; }
 
   // The nodes of a part of the root's sum, in order; and which of them are leaves (per feature) and blocks.
   struct Part {
@@ -159,6 +174,7 @@ class Likelihood {
   double log_together(double one, double other) const;
 
   Variable make_variable(std::size_t j, const Feature& feature) const;
+  double leaf_density(std::size_t j, std::size_t l, double low, double high, double log_marginal) const;
   std::vector<double> target_leaves(double target) const;
   void greatest(std::size_t j, const Box& box, double* out) const;
   void sweep_up(Sweep& sweep) const;
@@ -175,6 +191,8 @@ class Likelihood {
   std::vector<double> targets_, given_;  // per alternative
   std::vector<std::vector<double>> target_leaves_;
   bool approximate_;
+  std::unique_ptr<Marginals> marginals_;  // that everything is divided by; none for the likelihood
+  Rewards no_rewards_;                    // none but those
   std::vector<BlockBound> blocks_;
   std::vector<double> block_scale_, block_floor_;  // logarithms: what a block is divided by, and its least density
   std::vector<std::vector<Place>> places_;         // per feature

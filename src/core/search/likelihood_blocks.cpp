@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../tolerances.hpp"
 #include "likelihood.hpp"
 
 namespace likely::search {
@@ -24,7 +25,7 @@ void Likelihood::make_blocks() {
     for (std::size_t i = 0; i < block.variables().size(); ++i) warps.push_back(&circuit_.warp(block.warp(i)));
     const BlockBound& made = blocks_.emplace_back(block, std::move(warps), domain_);
     BlockBound::Tangent tangent = made.tangent();
-    made.bound(everything, nullptr, tangent);
+    made.bound(everything, no_rewards(), tangent);
     const double count = static_cast<double>(made.count());
     block_floor_.push_back(count * log_of(circuit_.floor()));
     block_scale_.push_back(0);
@@ -32,44 +33,77 @@ void Likelihood::make_blocks() {
     for (std::size_t i = 0; i < made.count(); ++i) {
       places_[made.feature(i)].push_back({b, i});
       double& scale = feature_scale_[made.feature(i)];
-      scale = std::max(scale, std::isfinite(share) ? share : 0);
+      scale = std::max(scale, std::isfinite(share) ? std::min(share, tolerance::kMostLogScale) : 0);
     }
   }
 }
 
-// The logarithm of a block that is at most so likely, scaled.
-double Likelihood::log_block(std::size_t b, double log_upper) const {
-  return std::max(log_upper, block_floor_[b]) - block_scale_[b];
+double Likelihood::least_marginal(std::size_t j, double low, double high) const {
+  return marginals_ && in_blocks(j) && circuit_.floor() > 0 ? marginals_->least(j, low, high) : 0;
+}
+
+double Likelihood::least_marginal(std::size_t j, const Box& box) const {
+  if (!marginals_ || !in_blocks(j)) return 0;
+  const Range& range = box.range[j];
+  double least = range.empty() ? kInf : least_marginal(j, range.low, range.high);
+  box.each_atom(domain_.features[j],
+                [&](std::size_t k) { least = std::min(least, log_marginal(j, domain_.features[j].atom[k])); });
+  return least;
+}
+
+double Likelihood::log_marginal(std::size_t j, double v) const {
+  return marginals_ && circuit_.floor() > 0 ? marginals_->log(j, v) : 0;
+}
+
+// Within one cell, leaves over marginals still vary: the logarithm of the greatest on a part of it over that on all of it.
+double Likelihood::leaf_shift(std::size_t j, const Range& range) const {
+  const std::vector<double>& least = variables_[j].cell_least;
+  if (least.empty() || variables_[j].leaves.empty() || range.first != range.last) return 0;
+  const double of_cell = least[static_cast<std::size_t>(range.first)];
+  return of_cell < kInf ? std::min(0.0, of_cell - marginals_->least(j, range.low, range.high)) : 0;
+}
+
+// The logarithm of a block that is at most so likely, scaled; its least density may be divided by less, by so much.
+double Likelihood::log_block(const Sweep& sweep, std::size_t b, double log_upper, double more) const {
+  double floor = block_floor_[b] - more;
+  for (std::size_t i = 0; i < blocks_[b].count(); ++i) floor -= sweep.least[blocks_[b].feature(i)];
+  return std::max(log_upper, floor) - block_scale_[b];
 }
 
 void Likelihood::bound_blocks(const Box& box, Sweep& sweep) const {
+  sweep.in_doubles = true;
+  for (std::size_t j = 0; j < variables_.size(); ++j) sweep.least[j] = least_marginal(j, box);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    blocks_[b].bound(box, nullptr, sweep.tangents[b]);
-    const std::int32_t node = circuit_.block_node(b);
-    const double log = log_block(b, sweep.tangents[b].log_upper);
-    sweep.leaf[node] = std::exp(log);
+    blocks_[b].bound(box, no_rewards(), sweep.tangents[b]);
+    const double log = log_block(sweep, b, sweep.tangents[b].log_upper);
+    sweep.in_doubles &= log <= tolerance::kMostLogOfBlock;
+    sweep.leaf[circuit_.block_node(b)] = std::exp(std::min(log, tolerance::kMostLogOfBlock));
   }
 }
 
 // What the blocks of a feature add to U_j where it has one of the numbers low..high.
 double Likelihood::block_part(const Sweep& sweep, std::size_t j, double low, double high) const {
+  const double more = places_[j].empty() ? 0 : least_marginal(j, low, high) - sweep.least[j];
   double total = 0;
   for (const Place& place : places_[j]) {
     const BlockBound::Tangent& tangent = sweep.tangents[place.block];
     const double others = tangent.log_upper - tangent.greatest[place.variable];
     const double here =
-        tangent.log_upper == -kInf ? -kInf : blocks_[place.block].greatest(tangent, nullptr, place.variable, low, high);
-    const double log = log_block(place.block, here == -kInf ? -kInf : others + here);
-    total = together(total, sweep.derivative[circuit_.block_node(place.block)] * std::exp(log));
+        tangent.log_upper == -kInf ? -kInf : blocks_[place.block].greatest(tangent, no_rewards(), place.variable, low, high);
+    const double log = log_block(sweep, place.block, here == -kInf ? -kInf : others + here, more);
+    const double down = sweep.derivative[circuit_.block_node(place.block)];
+    total = together(total, log <= tolerance::kMostLogScale ? down * std::exp(log) : kInf);  // of numbers beyond the box
   }
   return total;
 }
 
-// The same where it has no number: a block has its least density there.
-double Likelihood::block_floors(const Sweep& sweep, std::size_t j) const {
+// The same where it has an atom: a block has its least density there.
+double Likelihood::block_floors(const Sweep& sweep, std::size_t j, double v) const {
+  const double more = places_[j].empty() ? 0 : log_marginal(j, v) - sweep.least[j];
   double total = 0;
   for (const Place& place : places_[j])
-    total = together(total, sweep.derivative[circuit_.block_node(place.block)] * std::exp(log_block(place.block, -kInf)));
+    total = together(total,
+                     sweep.derivative[circuit_.block_node(place.block)] * std::exp(log_block(sweep, place.block, -kInf, more)));
   return total;
 }
 
@@ -111,7 +145,7 @@ bool Likelihood::fill_terms(const Box& box, std::size_t p, const Gains& gains, s
       if (range.empty()) return false;
       block.each_corner(i, range.low, range.high, [&](double x, double z, double log_slope) {
         const double away = z - block.mean()[i];
-        gains(j, x, terms.add(log_slope - 0.5 * block.left(i) * away * away, away, x));
+        gains(j, x, terms.add(log_slope - log_marginal(j, x) - 0.5 * block.left(i) * away * away, away, x));
       });
       if (terms.terms.back().first == terms.terms.back().last) return false;
     }
@@ -166,7 +200,7 @@ double Likelihood::height_at(std::size_t p, std::size_t j, double v, double away
   }
   const Place& place = place_of(p, j);
   const BlockBound& block = blocks_[place.block];
-  return block.warp(place.variable).at(v).log_slope - 0.5 * block.left(place.variable) * away * away;
+  return block.warp(place.variable).at(v).log_slope - log_marginal(j, v) - 0.5 * block.left(place.variable) * away * away;
 }
 
 void Likelihood::set_points(std::size_t p, const std::vector<double>& points, Priced& priced) const {

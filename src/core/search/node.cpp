@@ -8,13 +8,15 @@ namespace likely::search {
 
 Evaluation::Evaluation(const Problem& problem, std::uint32_t alternative)
     : relaxations(problem.goals(alternative).size()), duals(problem.goals(alternative).size()) {
-  if (problem.coherence) coherence_sweep = problem.coherence->sweep();
-  if (!problem.likelihood) return;
-  sweep = problem.likelihood->sweep();
-  priced.assign(problem.likelihood->parts(), problem.likelihood->priced());
-  shares.assign(problem.likelihood->parts(), 0.0);
-  pointed.resize(problem.likelihood->parts());
-  gaps.resize(problem.likelihood->parts());
+  auto make = [](const Likelihood& likelihood, Likelihood::Sweep& swept, PricedParts& priced_parts) {
+    swept = likelihood.sweep();
+    priced_parts.parts.assign(likelihood.parts(), likelihood.priced());
+    priced_parts.shares.assign(likelihood.parts(), 0.0);
+    priced_parts.pointed.resize(likelihood.parts());
+    priced_parts.gaps.resize(likelihood.parts());
+  };
+  if (problem.likelihood) make(*problem.likelihood, sweep, priced);
+  if (problem.coherence) make(*problem.coherence, coherence_sweep, coherence_priced);
 }
 
 namespace {

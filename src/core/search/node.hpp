@@ -48,6 +48,7 @@ struct Node {
   std::vector<Prices> prices;                     // per part of the circuit, alike; none before they were sought
   std::vector<UnitSplit> splits;                  // of hidden units, on the way from the root
   Basis basis;                                    // of the programme of its units: the parent's at first
+  std::vector<Prices> coherence_prices;           // as prices, where values must fit together
   std::shared_ptr<const TreePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
 };
 
@@ -65,21 +66,26 @@ inline Region region_of(const Problem& problem, const Node& node, double cutoff)
   return {node.box, problem.likelihood_weight > 0 ? kInf : cutoff, node.splits};
 }
 
+// What prices say of every part of a circuit.
+struct PricedParts {
+  std::vector<Likelihood::Priced> parts;
+  std::vector<double> shares;  // of each part in what is asked for, at the node's bound
+  // Per part: the row that its prices point to, numbers off their grids; and by how much, in nats, each feature's term is below
+  // that bound at its value there. Empty where no prices were sought.
+  std::vector<std::vector<double>> pointed, gaps;
+};
+
 // What propagation finds out about a node: of its box as it is at the end (`cheapest` and what follows), or as it was when
 // the step was last done (the others; a bound over a larger box still holds).
 struct Evaluation {
   Evaluation(const Problem& problem, std::uint32_t alternative);
 
-  std::vector<Relaxation> relaxations;     // per goal
-  std::vector<Dual> duals;                 // per goal
-  Likelihood::Sweep sweep;                 // if there is a likelihood
-  Likelihood::Sweep coherence_sweep;       // if values must fit together
-  std::vector<double> cheapest;            // the cheapest row
-  std::vector<Likelihood::Priced> priced;  // per part of the circuit, if there is a likelihood
-  std::vector<double> shares;              // of each part in what is asked for, at the node's bound
-  // Per part: the row that its prices point to, numbers off their grids; and by how much, in nats, each feature's term is below
-  // that bound at its value there. Empty where no prices were sought.
-  std::vector<std::vector<double>> pointed, gaps;
+  std::vector<Relaxation> relaxations;   // per goal
+  std::vector<Dual> duals;               // per goal
+  Likelihood::Sweep sweep;               // if there is a likelihood
+  Likelihood::Sweep coherence_sweep;     // if values must fit together
+  std::vector<double> cheapest;          // the cheapest row
+  PricedParts priced, coherence_priced;  // if there is a likelihood, if values must fit together
 };
 
 // The classifier's outputs, the log-likelihood and the coherence of a row.

@@ -93,6 +93,7 @@ Likelihood::Priced Likelihood::priced() const {
   made.rewards.slope.resize(domain_.features.size());
   made.rewards.at_anchor.resize(domain_.features.size());
   made.rewards.atom.resize(domain_.atoms);
+  made.rewards.marginals = marginals_.get();
   made.log_value.assign(circuit_.nodes(), -kInf);
   made.log_down.assign(circuit_.nodes(), -kInf);
   made.leaf_at.assign(circuit_.nodes(), 0.0);
@@ -137,7 +138,7 @@ void Likelihood::price_leaves(const Box& box, const Part& part, std::size_t j, P
     const Range cells = run(box, j, r);
     if (cells.empty()) continue;
     const auto [reward, at] = best_number(priced.rewards, j, cells);
-    take(variable.tree->log_node(run_node(variable, cells, width)), reward, at);
+    take(variable.tree->log_node(run_node(variable, cells, width)), reward + leaf_shift(j, cells), at);
   }
 }
 
@@ -148,9 +149,11 @@ void Likelihood::price_block(const Box& box, std::size_t b, Priced& priced) cons
   for (std::size_t i = 0; i < block.count(); ++i) {
     const std::size_t j = block.feature(i);
     double& most = priced.block_rewards[b][i];
-    most = best_number(priced.rewards, j, box.range[j]).first;
-    box.each_atom(domain_.features[j],
-                  [&](std::size_t k) { most = std::max(most, priced.rewards.atom[domain_.features[j].first_atom + k]); });
+    const Feature& f = domain_.features[j];
+    const Range& range = box.range[j];
+    most = range.empty() ? -kInf : best_number(priced.rewards, j, range).first - least_marginal(j, range.low, range.high);
+    box.each_atom(
+        f, [&](std::size_t k) { most = std::max(most, priced.rewards.atom[f.first_atom + k] - log_marginal(j, f.atom[k])); });
     floor += most;
   }
   priced.block_floors[b] = floor - block_scale_[b];
@@ -159,7 +162,7 @@ void Likelihood::price_block(const Box& box, std::size_t b, Priced& priced) cons
 
 // What the rewards of all features may be off, each relative to the sizes of its terms.
 double Likelihood::reward_rounding(const Box& box, const Rewards& rewards) const {
-  double size = 0;
+  double size = marginals_ ? marginals_->size() : 0;
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     double most = 0;
@@ -260,7 +263,8 @@ double Likelihood::log_upper_atom(std::size_t p, const Priced& priced, std::size
   const double reward = priced.rewards.atom[domain_.features[j].first_atom + atom];
   double total = leaves_part(part, priced, j, variable.atom(atom)) + reward;
   for (const Place& place : places_[j]) {
-    const double floor = priced.block_floors[place.block] - priced.block_rewards[place.block][place.variable] + reward;
+    const double floor = priced.block_floors[place.block] - priced.block_rewards[place.block][place.variable] + reward -
+                         log_marginal(j, domain_.features[j].atom[atom]);
     if (std::binary_search(part.blocks.begin(), part.blocks.end(), place.block))
       total = log_together(total, priced.log_down[circuit_.block_node(place.block)] + floor);
   }
@@ -275,12 +279,14 @@ double Likelihood::log_upper_numbers(std::size_t p, const Priced& priced, const 
   double total = -kInf;
   if (!part.leaves[j].empty()) {
     const std::size_t width = run_width(variable, box.range[j]);
-    total = leaves_part(part, priced, j, variable.tree->node(run_node(variable, cells, width))) + reward;
+    const double* values = variable.tree->node(run_node(variable, cells, width));
+    total = leaves_part(part, priced, j, values) + reward + leaf_shift(j, cells);
   }
+  const double floor_reward = places_[j].empty() ? 0 : reward - least_marginal(j, cells.low, cells.high);
   for (const Place& place : places_[j]) {
     if (!std::binary_search(part.blocks.begin(), part.blocks.end(), place.block)) continue;
     const BlockBound::Tangent& tangent = priced.tangents[place.block];
-    double here = priced.block_floors[place.block] - priced.block_rewards[place.block][place.variable] + reward;
+    double here = priced.block_floors[place.block] - priced.block_rewards[place.block][place.variable] + floor_reward;
     if (tangent.log_upper > -kInf) {
       const double term = blocks_[place.block].greatest(tangent, &priced.rewards, place.variable, cells.low, cells.high);
       here = std::max(here, tangent.log_upper - block_scale_[place.block] - tangent.greatest[place.variable] + term);

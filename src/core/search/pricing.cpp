@@ -1,7 +1,6 @@
 #include "pricing.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 #include "../tolerances.hpp"
@@ -55,9 +54,9 @@ double least_cost(const std::vector<Line>& lines, double threshold, double low) 
 // One part of the circuit, over one box: its line as a function of prices.
 class PartPricing {
  public:
-  PartPricing(const Problem& problem, const Evaluation& evaluation, const Node& node, std::size_t part,
-              Likelihood::Priced& priced)
-      : problem_(problem), evaluation_(evaluation), node_(node), part_(part), priced_(priced) {
+  PartPricing(const Problem& problem, const Likelihood& likelihood, const Evaluation& evaluation, const Node& node,
+              std::size_t part, Likelihood::Priced& priced)
+      : problem_(problem), likelihood_(likelihood), evaluation_(evaluation), node_(node), part_(part), priced_(priced) {
     for (std::size_t g = 0; g < evaluation.relaxations.size(); ++g)
       if (evaluation.relaxations[g].additive) goals_.push_back(g);
     for (std::size_t r = 0; r < problem.rules.linear.size(); ++r)
@@ -84,7 +83,7 @@ class PartPricing {
 
   Line line(const std::vector<double>& at, double* log_value = nullptr) const {
     fill_rewards(at);
-    double height = problem_.likelihood->price(node_.box, node_.alternative, part_, priced_), size = 0;
+    double height = likelihood_.price(node_.box, node_.alternative, part_, priced_), size = 0;
     if (log_value != nullptr) *log_value = height;
     for (std::size_t i = 0; i < goals_.size(); ++i) {
       const double term = at[1 + i] * (lower(i) - evaluation_.relaxations[goals_[i]].constant);
@@ -114,7 +113,7 @@ class PartPricing {
   // The terms of the part, and what the line's value at a cost has per unit of each price.
   bool fill_terms(double cost, PartTerms& terms) const {
     const auto each = [&](std::size_t j, double v, double* out) { gains(j, v, out); };
-    if (!problem_.likelihood->fill_terms(node_.box, part_, each, count(), terms)) return false;
+    if (!likelihood_.fill_terms(node_.box, part_, each, count(), terms)) return false;
     terms.per_price.assign(1, cost);
     for (std::size_t i = 0; i < goals_.size(); ++i)
       terms.per_price.push_back(evaluation_.relaxations[goals_[i]].constant - lower(i));
@@ -137,7 +136,7 @@ class PartPricing {
   void row(std::vector<double>& out) const {
     out = evaluation_.cheapest;
     std::vector<double> shares(out.size(), 0.0);
-    problem_.likelihood->each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
+    likelihood_.each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
       if (share <= shares[j]) return;
       shares[j] = share;
       out[j] = v;
@@ -146,11 +145,11 @@ class PartPricing {
 
   // The derivative of the line's value at a cost by the prices; after `line` with the same prices.
   std::vector<double> gradient(double cost) const {
-    problem_.likelihood->descend(part_, priced_);
+    likelihood_.descend(part_, priced_);
     std::vector<double> out{cost};
     for (std::size_t i = 0; i < goals_.size(); ++i) out.push_back(evaluation_.relaxations[goals_[i]].constant - lower(i));
     for (const std::size_t r : rules_) out.push_back(problem_.rules.linear[r].relaxed_rest(node_.box));
-    problem_.likelihood->each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
+    likelihood_.each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
       const Feature& f = problem_.domain.features[j];
       const std::int32_t k = f.atom_of(v);
       out[0] -= share * cost_of(f, v);
@@ -192,6 +191,7 @@ class PartPricing {
   }
 
   const Problem& problem_;
+  const Likelihood& likelihood_;
   const Evaluation& evaluation_;
   const Node& node_;
   std::size_t part_;
@@ -331,19 +331,21 @@ std::vector<double> first_prices(const Problem& problem, const PartPricing& pric
 // All parts of the circuit over one box.
 class Pricing {
  public:
-  Pricing(const Problem& problem, Evaluation& evaluation, Node& node) : problem_(problem), evaluation_(evaluation), node_(node) {
-    const std::size_t parts = problem.likelihood->parts();
-    for (std::size_t p = 0; p < parts; ++p) pricings_.emplace_back(problem, evaluation, node, p, evaluation.priced[p]);
+  Pricing(const Problem& problem, const Demand& demand, const Evaluation& evaluation, Node& node)
+      : problem_(problem), demand_(demand), evaluation_(evaluation), node_(node) {
+    const std::size_t parts = demand.likelihood.parts();
+    for (std::size_t p = 0; p < parts; ++p)
+      pricings_.emplace_back(problem, demand.likelihood, evaluation, node, p, demand.priced.parts[p]);
     lines_.assign(parts, {kInf, 0});
     values_.assign(parts, 0.0);
   }
 
   // Raises the node's bound as far as prices can, or up to the cut-off.
   void bound(double cutoff) {
-    const double weight = problem_.likelihood_weight;
-    const bool first = node_.prices.empty();
-    node_.prices.resize(lines_.size());
-    if (!first && problem_.likelihood->has_blocks()) {
+    const double weight = demand_.weight;
+    const bool first = demand_.prices.empty();
+    demand_.prices.resize(lines_.size());
+    if (!first && demand_.likelihood.has_blocks()) {
       for (std::size_t p = 0; p < lines_.size(); ++p) inherit(p);
       raise();
       if (node_.bound >= cutoff) return;
@@ -362,81 +364,80 @@ class Pricing {
 
   // Removes values with which no row is below the cut-off.
   bool filter(double cutoff) const {
-    const double weight = problem_.likelihood_weight, most = cutoff + bound_rounding(cutoff);
+    const double weight = demand_.weight, most = cutoff + bound_rounding(cutoff);
     std::vector<double> offsets;
     for (std::size_t p = 0; p < lines_.size(); ++p)
       offsets.push_back((weight > 0 ? lines_[p].height : lines_[p].at(most)) - values_[p]);
-    const double least = weight > 0 ? -most / weight : problem_.likelihood_threshold;
-    for (std::size_t p = 0; p < lines_.size(); ++p) problem_.likelihood->descend(p, evaluation_.priced[p]);
+    const double least = weight > 0 ? -most / weight : demand_.threshold;
+    for (std::size_t p = 0; p < lines_.size(); ++p) demand_.likelihood.descend(p, demand_.priced.parts[p]);
     bool changed = false;
     for (std::size_t j = 0; j < problem_.domain.features.size(); ++j) changed |= filter_feature(j, offsets, least);
     return changed;
   }
 
   void share() const {
-    const double at = problem_.likelihood_weight > 0 ? 0 : node_.bound, total = log_sum(lines_, at);
-    for (std::size_t p = 0; p < lines_.size(); ++p) evaluation_.shares[p] = std::exp(lines_[p].at(at) - total);
+    const double at = demand_.weight > 0 ? 0 : node_.bound, total = log_sum(lines_, at);
+    for (std::size_t p = 0; p < lines_.size(); ++p) demand_.priced.shares[p] = std::exp(lines_[p].at(at) - total);
   }
 
  private:
   // The node's bound to what the lines together say; that itself.
   double raise() {
-    const double weight = problem_.likelihood_weight;
-    const double reached =
-        weight > 0 ? -weight * log_sum(lines_, 0) : least_cost(lines_, problem_.likelihood_threshold, node_.bound);
+    const double weight = demand_.weight;
+    const double reached = weight > 0 ? -weight * log_sum(lines_, 0) : least_cost(lines_, demand_.threshold, node_.bound);
     node_.bound = std::max(node_.bound, reached == kInf ? kInf : reached - bound_rounding(reached));
     return reached;
   }
 
   // The line of the prices and points that there are: the parent's. Most parts never matter, and many nodes need no better ones.
   void inherit(std::size_t p) {
-    const Prices& prices = node_.prices[p];
-    problem_.likelihood->set_points(p, prices.points, evaluation_.priced[p]);
-    evaluation_.pointed[p].clear();
-    evaluation_.gaps[p].clear();
+    const Prices& prices = demand_.prices[p];
+    demand_.likelihood.set_points(p, prices.points, demand_.priced.parts[p]);
+    demand_.priced.pointed[p].clear();
+    demand_.priced.gaps[p].clear();
     lines_[p] = pricings_[p].line(pricings_[p].variables(prices), &values_[p]);
   }
 
   void lower(std::size_t p, double cost, bool first) {
-    const double weight = problem_.likelihood_weight;
-    const double asked = weight > 0 ? -kInf : problem_.likelihood_threshold;
+    const double weight = demand_.weight;
+    const double asked = weight > 0 ? -kInf : demand_.threshold;
     if (lines_[p].at(cost) < asked + std::log(tolerance::kLeastPartShare)) return;
     const PartPricing& pricing = pricings_[p];
-    const bool search_for_prices = problem_.likelihood->has_blocks();
-    if (first) problem_.likelihood->set_points(p, {}, evaluation_.priced[p]);
-    evaluation_.gaps[p].clear();
+    const bool search_for_prices = demand_.likelihood.has_blocks();
+    if (first) demand_.likelihood.set_points(p, {}, demand_.priced.parts[p]);
+    demand_.priced.gaps[p].clear();
     std::vector<double> at = first || !search_for_prices
                                  ? first_prices(problem_, pricing, evaluation_, cost, weight > 0 ? 1 / weight : 0)
-                                 : pricing.variables(node_.prices[p]);
+                                 : pricing.variables(demand_.prices[p]);
     if (search_for_prices && lower_smoothed(p, cost, first, at)) return;
     PriceSearch search(pricing, cost, weight > 0 ? 1 : 0);
     // Of leaves of one feature the goals' own multipliers are nearly the best, and the search would take longer than it saves.
     const int steps = !search_for_prices ? 1 : first ? tolerance::kFirstPriceSteps : tolerance::kPriceSteps;
     lines_[p] = search.lower(at, steps);
     values_[p] = search.log_value();
-    node_.prices[p] = pricing.prices(at);
-    if (search_for_prices) pricing.row(evaluation_.pointed[p]);
+    demand_.prices[p] = pricing.prices(at);
+    if (search_for_prices) pricing.row(demand_.priced.pointed[p]);
   }
 
   // Prices and the points of tangents, if the part is a product; and the row that they point to.
   bool lower_smoothed(std::size_t p, double cost, bool first, std::vector<double>& at) {
     if (!pricings_[p].fill_terms(cost, terms_)) return false;
-    std::vector<double> point = node_.prices[p].points;
+    std::vector<double> point = demand_.prices[p].points;
     point.resize(terms_.coordinates);
     pricings_[p].raise_from_zero(terms_, at);
-    smoothed_.lower(terms_, problem_.likelihood_weight > 0 ? 1 : 0,
-                    first ? tolerance::kFirstTemperature : tolerance::kWarmTemperature, point, at);
-    problem_.likelihood->set_points(p, point, evaluation_.priced[p]);
+    smoothed_.lower(terms_, demand_.weight > 0 ? 1 : 0, first ? tolerance::kFirstTemperature : tolerance::kWarmTemperature, point,
+                    at);
+    demand_.likelihood.set_points(p, point, demand_.priced.parts[p]);
     lines_[p] = pricings_[p].line(at, &values_[p]);
-    node_.prices[p] = pricings_[p].prices(at);
-    node_.prices[p].points = std::move(point);
+    demand_.prices[p] = pricings_[p].prices(at);
+    demand_.prices[p].points = std::move(point);
     point_to(p, at);
     return true;
   }
 
   // The row of the terms' means, and by how much each term is less there than where it is greatest.
   void point_to(std::size_t p, const std::vector<double>& prices) {
-    std::vector<double>&row = evaluation_.pointed[p], &gaps = evaluation_.gaps[p], gains(prices.size());
+    std::vector<double>&row = demand_.priced.pointed[p], &gaps = demand_.priced.gaps[p], gains(prices.size());
     row = evaluation_.cheapest;
     gaps.assign(row.size(), 0.0);
     for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
@@ -445,15 +446,16 @@ class Pricing {
       double z = 0;
       row[j] = smoothed_.mean_value(t);
       if (node_.box.atom_count(problem_.domain.features[j]) > 0) continue;
-      const double at = term.coordinate >= 0 ? problem_.likelihood->value_at(p, j, z = smoothed_.mean_z(term)) : row[j];
-      const double height = problem_.likelihood->height_at(p, j, at, z);
+      const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = smoothed_.mean_z(term)) : row[j];
+      const double height = demand_.likelihood.height_at(p, j, at, z);
       pricings_[p].gains(j, at, gains.data());
       gaps[j] = smoothed_.mean_height(t) - smoothed_.height_of(term, height, z, gains.data(), prices);
     }
   }
 
   bool filter_feature(std::size_t j, const std::vector<double>& offsets, double least) const {
-    const Likelihood& likelihood = *problem_.likelihood;
+    const Likelihood& likelihood = demand_.likelihood;
+    const std::vector<Likelihood::Priced>& priced = demand_.priced.parts;
     Box& box = node_.box;
     const Feature& f = problem_.domain.features[j];
     auto total = [&](const auto& log_upper) {  // a part that is small whatever the value counts as it is
@@ -467,14 +469,14 @@ class Pricing {
     };
     bool changed = false;
     box.each_atom(f, [&](std::size_t k) {
-      if (total([&](std::size_t p) { return likelihood.log_upper_atom(p, evaluation_.priced[p], j, k); }) >= 1) return;
+      if (total([&](std::size_t p) { return likelihood.log_upper_atom(p, priced[p], j, k); }) >= 1) return;
       box.drop_atom(f, k);
       changed = true;
     });
     const Range range = box.range[j];
     if (range.empty()) return changed;
     auto possible = [&](const Range& cells) {
-      return total([&](std::size_t p) { return likelihood.log_upper_numbers(p, evaluation_.priced[p], box, j, cells); }) >= 1;
+      return total([&](std::size_t p) { return likelihood.log_upper_numbers(p, priced[p], box, j, cells); }) >= 1;
     };
     Range first{1, 0, 0, 0}, last{1, 0, 0, 0};
     for (std::size_t r = 0; r < tolerance::kPricedRuns; ++r) {
@@ -515,7 +517,8 @@ class Pricing {
   }
 
   const Problem& problem_;
-  Evaluation& evaluation_;
+  const Demand& demand_;
+  const Evaluation& evaluation_;
   Node& node_;
   std::vector<PartPricing> pricings_;
   std::vector<Line> lines_;
@@ -526,9 +529,9 @@ class Pricing {
 
 }  // namespace
 
-void price_likelihood(const Problem& problem, double cutoff, Evaluation& evaluation, Node& node, bool& changed) {
-  assert(problem.likelihood);
-  Pricing pricing(problem, evaluation, node);
+void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
+                      bool& changed) {
+  Pricing pricing(problem, demand, evaluation, node);
   pricing.bound(cutoff);
   if (node.bound >= cutoff) return;
   pricing.share();

@@ -14,7 +14,16 @@
 
 namespace likely::search {
 
+// A demand on the likelihood of rows, or on how well their values fit together, and what prices say of a node's.
+struct Demand {
+  const Likelihood& likelihood;
+  double threshold, weight;
+  PricedParts& priced;
+  std::vector<Prices>& prices;
+};
+
 // Raises the node's bound. `changed` is set if values went that no row below the cut-off has.
-void price_likelihood(const Problem& problem, double cutoff, Evaluation& evaluation, Node& node, bool& changed);
+void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
+                      bool& changed);
 
 }  // namespace likely::search

@@ -26,8 +26,7 @@ struct Problem {
   std::unique_ptr<Likelihood> likelihood;  // none: every row is likely enough
   double likelihood_threshold = -kInf;     // -inf: none
   double likelihood_weight = 0;
-  // How well values fit together, log p(x) - sum_j log p_j(x_j), is the logarithm of a circuit, too: that of p with every leaf
-  // of feature j over the marginal p_j.
+  // How well values fit together: the coherence of a circuit with blocks, or the likelihood of one whose leaves are ratios.
   std::unique_ptr<Likelihood> coherence;  // none: they need not
   double coherence_threshold = -kInf;
   Rules rules;

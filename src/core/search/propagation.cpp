@@ -120,8 +120,8 @@ bool propagate_likelihood(const Problem& problem, const Likelihood& likelihood, 
 // -- cost ---------------------------------------------------------------------------------------------------------------
 
 // Against a threshold alone, prices take longer than they save where all leaves are of one feature.
-bool prices_pay(const Problem& problem) {
-  return problem.likelihood_weight > 0 || (problem.likelihood->has_blocks() && problem.likelihood_threshold > -kInf);
+bool prices_pay(const Likelihood& likelihood, double threshold, double weight) {
+  return weight > 0 || (likelihood.has_blocks() && threshold > -kInf);
 }
 
 // The node's bound from the cheapest row and from the dual of every goal; false if no row of the box costs so much.
@@ -160,13 +160,23 @@ Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evalua
       changed |= reduced_cost_fixing(problem, evaluation, evaluation.relaxations[g], evaluation.duals[g], cutoff, node.box);
     if (after(Step::kReducedCostFixing, by_box()) != Outcome::kOpen) return Outcome::kEmpty;
   }
-  if (!problem.likelihood || !prices_pay(problem) || (!with_prices && problem.likelihood->has_blocks())) return Outcome::kOpen;
-  {
-    const Stopwatch watch(workspace.statistics.seconds_likelihood);
-    price_likelihood(problem, cutoff, evaluation, node, changed);
-  }
-  if (after(Step::kJointBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
-  return after(Step::kJointBound, by_box());
+  auto price = [&](const Demand& demand) {
+    if (!prices_pay(demand.likelihood, demand.threshold, demand.weight) || (!with_prices && demand.likelihood.has_blocks()))
+      return Outcome::kOpen;
+    {
+      const Stopwatch watch(workspace.statistics.seconds_likelihood);
+      price_likelihood(problem, demand, cutoff, evaluation, node, changed);
+    }
+    if (after(Step::kJointBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
+    return after(Step::kJointBound, by_box());
+  };
+  Outcome outcome = Outcome::kOpen;
+  if (problem.likelihood)
+    outcome =
+        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices});
+  if (problem.coherence && outcome == Outcome::kOpen)
+    outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices});
+  return outcome;
 }
 
 // -- rounds -------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "domain.hpp"
+#include "marginals.hpp"
 
 namespace likely::search {
 
@@ -22,11 +23,13 @@ void each_segment(const Feature& f, const Range& range, const Work& work) {
   }
 }
 
-// Linear in the numbers of a feature on every segment of its costs, and a table of its atoms.
+// Linear in the numbers of a feature on every segment of its costs, and a table of its atoms; to Gaussian blocks, less the
+// logarithms of marginals besides, where these are given.
 struct Rewards {
   double cost = 0;                       // what a unit of cost takes
   std::vector<double> slope, at_anchor;  // per feature: of numbers, without their cost
   std::vector<double> atom;              // over all atoms, with their cost
+  const Marginals* marginals = nullptr;
 
   double number(const Feature& f, std::size_t j, const Segment& segment, double v) const {
     return slope[j] * (v - f.anchor) + at_anchor[j] - cost * segment.cost(v);
@@ -34,6 +37,14 @@ struct Rewards {
   // The sizes of the terms of that.
   double size(const Feature& f, std::size_t j, const Segment& segment, double v) const {
     return std::abs(slope[j] * (v - f.anchor)) + std::abs(at_anchor[j]) + cost * segment.cost(v);
+  }
+  // Calls work(from, to, at_from, at_to) for intervals of low..high: what is taken off there is at least the line between these.
+  template <class Work>
+  void each_line_less(std::size_t j, double low, double high, const Work& work) const {
+    if (marginals == nullptr)
+      work(low, high, 0.0, 0.0);
+    else
+      marginals->each_line(j, low, high, work);
   }
 };
 

@@ -88,8 +88,7 @@ void Search::begin_trees() {
   improve_answers(problem_, pool_, workspace_, [this] { return go_on(); });
   const double proved = queue_.lower();
   queue_.clear();
-  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a)
-    queue_.push(root_node(problem_, a, proved), false);
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) queue_.push(root_node(problem_, a, proved), false);
 }
 
 void Search::process(Node node) {
@@ -173,7 +172,7 @@ void Search::branch(const Node& node, const Evaluation& evaluation) {
   for (Box& part : parts) {
     const bool narrow = part.narrow(problem_.domain);
     queue_.push({std::move(part), node.bound, node.alternative, 0, node.multipliers, node.prices, node.splits, node.basis,
-                 node.tree_prices},
+                 node.coherence_prices, node.tree_prices},
                 narrow);
   }
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.circuit import Circuit, GaussianBlock, log_likelihood
+from likely.circuit import Circuit, coherence, log_likelihood
 from likely.circuit.model.cells import Algebra
 from likely.circuit.queries.evaluate import max_log_likelihood
 from likely.errors import ProblemError
@@ -100,8 +100,8 @@ class Plausibility:
 class Coherence:
     """How well the values of an answer must fit together, and with its new class: `likely.circuit.coherence` >= `lower`.
 
-    For circuits all of whose leaves are constant on cells: then coherence is the logarithm of another circuit, whose leaves are
-    divided by the marginals, and is bounded as likelihood is.
+    It is the logarithm of another circuit, whose leaves are divided by the marginals, and is bounded as likelihood is.
+    Leaves must be constant on cells, or Gaussian blocks.
     """
 
     circuit: Circuit
@@ -110,12 +110,11 @@ class Coherence:
     def __post_init__(self) -> None:
         if math.isnan(self.lower):
             raise ProblemError("Coherence", "have a threshold", self.lower, "give a number")
-        blocks = sum(isinstance(node, GaussianBlock) for node in self.circuit.nodes)
         families = sum(part is not None for cells in self.circuit.cells for part in cells.parametric)
-        if blocks or families:
-            got = f"one with {blocks} blocks and {families} parametric leaves"
-            hint = "leave coherence out, or learn the circuit with likely.circuit.learn(X, y, schema, method='mixture')"
-            raise ProblemError("The circuit of a demand on coherence", "have histograms and categories only", got, hint)
+        if families:
+            rule, got = "have histograms, categories and Gaussian blocks only", f"one with {families} parametric leaves"
+            hint = "leave coherence out, or learn the circuit with likely.circuit.learn"
+            raise ProblemError("The circuit of a demand on coherence", rule, got, hint)
 
     def target_of(self, form: Form, class_index: int | None) -> float:
         """The class that values are to fit to, as the circuit's target has it; NaN for any.
@@ -134,6 +133,8 @@ class Coherence:
             target: The class, as `target_of` says it; NaN for any.
         """
         whole = rows if self.circuit.target is None else np.column_stack([rows, np.full(len(rows), target)])
+        if self.circuit.has_blocks:
+            return coherence(self.circuit, whole, n_jobs=1)
         return self.circuit.ratio_core.evaluate(np.ascontiguousarray(whole), Algebra.SUM, 1)
 
 

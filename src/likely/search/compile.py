@@ -70,7 +70,8 @@ def _add_coherence(core: SearchProblem, problem: Problem) -> None:
     asked = problem.coherence
     if asked is not None:
         targets = [asked.target_of(problem.form, alternative.class_index) for alternative in problem.goal.alternatives]
-        core.set_coherence(asked.circuit.ratio_core, np.array(targets), asked.lower)
+        circuit = asked.circuit
+        core.set_coherence(circuit.core if circuit.has_blocks else circuit.ratio_core, np.array(targets), asked.lower)
 
 
 def _add_form(core: SearchProblem, problem: Problem, anchors: Sequence[float]) -> Sizes:

@@ -271,6 +271,11 @@ class Circuit:
         """This circuit in the compiled core."""
         return compiled(self, self.cells)
 
+    @property
+    def has_blocks(self) -> bool:
+        """Whether a node is a Gaussian block."""
+        return any(isinstance(node, GaussianBlock) for node in self.nodes)
+
     @cached_property
     def ratio_core(self) -> CoreCircuit:
         """In the compiled core, a circuit whose logarithm at a row is its coherence; for one without blocks and families."""
