@@ -229,8 +229,11 @@ inline constexpr double kTrustedFall = 10;
 inline constexpr int kNewtonHalvings = 8;
 inline constexpr double kTowardsZero = 0.9;
 inline constexpr double kLeastSpread = 1e-12;
+// A step must keep this share of what it promises; a candidate with less weight has no part in variances.
+inline constexpr double kKeptFall = 0.1;
+inline constexpr double kLeastWeight = 1e-14;
 // A price of 0 begins where all that it is of is worth this much (in nats).
-inline constexpr double kFirstWorth = 0.1;
+inline constexpr double kFirstWorth = 1e-4;
 // A price is first tried in powers of this.
 inline constexpr double kPriceGrowth = 8;
 inline constexpr int kPriceTrials = 6;

@@ -128,7 +128,7 @@ class PartPricing {
         least = std::min(least, terms.gain[k * at.size() + a]);
         most = std::max(most, terms.gain[k * at.size() + a]);
       }
-      at[a] = std::max(at[a], most > least ? tolerance::kFirstWorth / (most - least) * 1e-3 : tolerance::kFirstWorth);
+      at[a] = std::max(at[a], most > least ? tolerance::kFirstWorth / (most - least) : tolerance::kFirstWorth);
     }
   }
 

@@ -115,7 +115,7 @@ double SmoothedPrices::evaluate(const PartTerms& t, double temperature, const st
     }
     for (std::size_t k = term.first; k < term.last; ++k) {
       const double w = weight_[k], away = t.z[k] - mean_z;
-      if (w < 1e-14) continue;
+      if (w < tolerance::kLeastWeight) continue;
       variance += w * away * away;
       for (std::size_t a = 0; a < q; ++a) {
         const double other = t.gain[k * q + a] - mean[a];
@@ -224,7 +224,7 @@ void SmoothedPrices::lower(const PartTerms& t, std::size_t fixed, double tempera
         for (std::size_t i = 0; i < point.size(); ++i) next_point[i] = point[i] + share * move[i];
         for (std::size_t a = 0; a < prices.size(); ++a) next_prices[a] = prices[a] + share * price_move[a];
         reached = evaluate(t, temperature, next_point, next_prices);
-        if (reached <= value + 0.1 * share * fall) break;
+        if (reached <= value + tolerance::kKeptFall * share * fall) break;
       }
       if (!(reached < value)) {
         evaluate(t, temperature, point, prices);
