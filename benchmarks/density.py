@@ -98,6 +98,7 @@ def rival(fit: Callable[..., Score]) -> Callable[[Fold], Score]:
 
 METHODS: dict[str, Callable[[Fold], Score]] = {
     "auto": circuits("auto"),
+    "histograms": circuits("histograms"),
     "blocks": circuits("blocks"),
     "learnspn": circuits("learnspn"),
     **{name: rival(fit) for name, fit in RIVALS.items()},

@@ -66,7 +66,7 @@ def model_of() -> Any:
 @cache
 def circuit_of() -> Circuit:
     X, y = table_of()
-    return likely.circuit.learn(X, y, schema_of(), nodes=40, progress=False).circuit
+    return likely.circuit.learn(X, y, schema_of(), method="histograms", nodes=40, progress=False).circuit
 
 
 @cache
@@ -83,5 +83,5 @@ def rejected(count: int = ROWS) -> pd.DataFrame:
 def fitted(model: Any, X: pd.DataFrame, y: Any, schema: likely.Schema | None = None, **settings: Any) -> likely.Explainer:
     """An explainer with a small circuit."""
     schema = schema or likely.Schema.infer(X)
-    circuit = likely.circuit.learn(X, y, schema, nodes=20, progress=False).circuit
+    circuit = likely.circuit.learn(X, y, schema, method="histograms", nodes=20, progress=False).circuit
     return likely.Explainer(model, schema, circuit, progress=False, **settings).fit(X, y)

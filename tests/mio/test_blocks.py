@@ -228,6 +228,13 @@ def test_the_papers_formulation_names_the_other() -> None:
         mio.encode_circuit(circuit, mio.encode_schema(Schema(circuit.features)), formulation="paper")
 
 
+def test_blocks_over_features_with_codes_are_refused() -> None:
+    features = (likely.Mixed("a", 0, 10, codes=(-9,)), likely.Continuous("b", 0, 10))
+    block = GaussianBlock((0, 1), (Warp.identity(-1, 11), Warp.identity(-1, 11)), (5.0, 5.0), ((1.0,), (0.5, 1.0)))
+    with pytest.raises(CircuitError, match="must be over features without special codes; got 'a'"):
+        mio.encode_circuit(Circuit(features, (block,)), mio.encode_schema(Schema(features)))
+
+
 # -- time -------------------------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from likely.problem import Limits, Plausibility, Problem
 from likely.problem.tolerances import SAME_COST
 from likely.schema import Schema
-from likely.schema.values import Numbers
+from likely.schema.values import Numbers, code_number
 from likely.search import solve
 from tests.oracles.search import answers_of, space_of
 from tests.search.judging import LIMITS, judge
@@ -24,13 +24,11 @@ MOST_ROWS = 3000
 
 
 @st.composite
-def block_problems(draw: st.DrawFn) -> Problem:
+def block_problems(draw: st.DrawFn, *, codes: bool = False) -> Problem:
     """Problems whose rows can be counted, with a circuit of blocks: a threshold, a weight, or both."""
-    circuit = draw(block_circuits(least=2, most=3, discrete=False))
-    grids = [feature.grid for feature in circuit.features]
-    assume(all(grids))
-    steps = [(f.upper - f.lower) / g + 1 for f, g in zip(circuit.features, grids, strict=True) if g]
-    assume(math.prod(steps) <= MOST_ROWS)
+    circuit = draw(block_circuits(least=2, most=3, real=False, discrete=False, codes=codes))
+    values = [(feature.upper - feature.lower) / (feature.grid or 1.0) + 1 + len(feature.atoms) for feature in circuit.features]
+    assume(math.prod(values) <= MOST_ROWS)
     problem = draw(problems_over(Schema(circuit.features), plausible=False))
     rng = draw(generators())
     logs = circuit.log_likelihood(space_of(problem))
@@ -39,15 +37,15 @@ def block_problems(draw: st.DrawFn) -> Problem:
     return replace(problem, plausibility=Plausibility(circuit, lower, weight, approximate=bool(rng.random() < 0.3)))
 
 
-@given(block_problems())
+@given(block_problems(codes=True))
 def test_the_optimum_is_that_of_enumeration(problem: Problem) -> None:
     judge(problem, solve(problem, LIMITS), answers_of(problem))
 
 
 @st.composite
-def problems_of_reals(draw: st.DrawFn) -> Problem:
+def problems_of_reals(draw: st.DrawFn, *, codes: bool = False) -> Problem:
     """Problems over reals, with a threshold that some rows reach."""
-    circuit = draw(block_circuits(least=2, most=4, real=True, discrete=False))
+    circuit = draw(block_circuits(least=2, most=4, real=True, discrete=False, codes=codes))
     problem = draw(problems_over(Schema(circuit.features), plausible=False, kinds=("linear", "network")))
     rng = draw(generators())
     logs = circuit.log_likelihood(some_rows(problem, rng, 200))
@@ -62,10 +60,13 @@ def some_rows(problem: Problem, rng: np.random.Generator, count: int) -> Numbers
     near = np.where(np.isnan(problem.factual), rows, problem.factual)
     shares = rng.random((count, 1)) * (rng.random((count, len(low))) < 0.5)
     rows[::2] = np.clip(near + shares * (rows - near), low, high)[::2]
+    for j, feature in enumerate(problem.schema.features):
+        coded = (rng.random(count) < 0.2) & bool(feature.atoms)
+        rows[coded, j] = [code_number(k) for k in rng.integers(0, max(1, len(feature.atoms)), coded.sum())]
     return rows
 
 
-@given(problems_of_reals(), generators())
+@given(problems_of_reals(codes=True), generators())
 def test_no_row_of_reals_is_better_than_what_is_proved(problem: Problem, rng: np.random.Generator) -> None:
     check_reals(problem, rng)
 

@@ -67,7 +67,7 @@ def check_followed(problem: Problem, rng: np.random.Generator) -> None:
 @st.composite
 def problems_with_blocks(draw: st.DrawFn) -> Problem:
     """The same of a circuit with Gaussian blocks, whose rows can be counted."""
-    circuit = draw(block_circuits(least=2, most=3, real=False))
+    circuit = draw(block_circuits(least=2, most=3, real=False, codes=True))
     over = problems_over(Schema(circuit.features), plausible=False)
     problem = draw(over if circuit.target is None else over.filter(lambda one: len(one.form.classes) == 2))
     if circuit.target is not None:
@@ -88,7 +88,7 @@ def test_no_row_of_a_box_fits_better_than_its_bound(problem: Problem, rng: np.ra
     check_boxes(problem, answers_of(problem), rng, 8)
 
 
-@given(st.data(), problems_of_reals(), generators())
+@given(st.data(), problems_of_reals(codes=True), generators())
 def test_no_row_of_reals_is_better_than_what_is_proved(data: st.DataObject, problem: Problem, rng: np.random.Generator) -> None:
     assert problem.plausibility is not None
     asked = demanding_of(data.draw, problem, problem.plausibility.circuit, some_rows(problem, rng, 200))

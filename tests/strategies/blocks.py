@@ -11,7 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from likely.circuit import Circuit, GaussianBlock, Node, Product, Sum, Warp
-from likely.schema import Binary, Continuous, Feature, Integer
+from likely.schema import Binary, Continuous, Feature, Integer, Mixed
+from likely.schema.values import code_number
 from tests.strategies.circuit import FLOORS, leaves
 from tests.strategies.schema import Strategy
 from tests.strategies.sources import simplexes
@@ -48,13 +49,17 @@ def blocks(draw: st.DrawFn, features: Sequence[Any], variables: Sequence[int], *
 
 
 @st.composite
-def number_features(draw: st.DrawFn, name: str, *, real: bool | None = None) -> Feature:
-    """A feature of numbers, at most 20 units wide. `real`: whether it has no step, None for any; False: and few numbers."""
+def number_features(draw: st.DrawFn, name: str, *, real: bool | None = None, codes: bool = False) -> Feature:
+    """A feature of numbers, at most 20 units wide. `real`: whether it has no step, None for any; False: and few numbers.
+
+    With `codes`, perhaps one that has special codes too.
+    """
     kind = draw(st.integers(1, 2)) if real is False else 0 if real else draw(st.integers(0, 2))
     low, wide = draw(st.integers(-5, 5)), draw(st.integers(1, 20 if real is not False else 3 if kind == 1 else 12))
-    if kind == 0:
-        return Continuous(name, low, low + wide)
-    return Continuous(name, low, low + wide, step=0.25) if kind == 1 else Integer(name, low, low + wide)
+    step = (None, 0.25, 1.0)[kind]
+    if codes and draw(st.booleans()):
+        return Mixed(name, low, low + wide, codes=draw(st.sampled_from([(None,), (-99,), (-99, None)])), step=step)
+    return Integer(name, low, low + wide) if step == 1.0 else Continuous(name, low, low + wide, step=step)
 
 
 @st.composite
@@ -65,15 +70,17 @@ def block_circuits(
     most: int = 4,
     real: bool | None = None,
     discrete: bool = True,
+    codes: bool = False,
     closed: bool | None = None,
     normalised: bool = True,
     floors: Sequence[float] = FLOORS,
 ) -> Circuit:
     """A mixture of products of blocks and leaves, over numbers and perhaps a class.
 
-    `real`: whether features have no step, None for any. `closed`: whether warps have two ends. `normalised`: leaves have mass 1.
+    `real`: whether features have no step, None for any. `codes`: some features may have special codes. `closed`: whether warps
+    have two ends. `normalised`: leaves have mass 1.
     """
-    features = [draw(number_features(f"x{j}", real=real)) for j in range(draw(st.integers(least, most)))]
+    features = [draw(number_features(f"x{j}", real=real, codes=codes)) for j in range(draw(st.integers(least, most)))]
     target = Binary("y", values=("no", "yes")) if discrete and draw(st.booleans()) else None
     nodes: list[Node] = []
     components: list[int] = []
@@ -122,6 +129,8 @@ def _rows(circuit: Circuit, count: int, unknown: float, outside: float, rng: np.
         knots = [x for node in circuit.nodes if isinstance(node, GaussianBlock) for x in _marks(node, j)]
         exactly = rng.random(count) < 0.1
         rows[exactly & bool(knots), j] = rng.choice(knots or [0.0], exactly.sum() if knots else 0)
+        coded = (rng.random(count) < 0.2) & bool(feature.atoms)
+        rows[coded, j] = [code_number(k) for k in rng.integers(0, max(1, len(feature.atoms)), coded.sum())]
     rows[rng.random(rows.shape) < unknown] = np.nan
     return rows
 

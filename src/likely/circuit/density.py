@@ -125,7 +125,7 @@ class Density(Params):
         self,
         *,
         schema: Schema | None = None,
-        method: Literal["auto", "mixture", "tree", "learnspn"] = "auto",
+        method: Literal["auto", "histograms", "mixture", "tree", "blocks", "learnspn"] = "auto",
         nodes: int | None = None,
         min_slice: float = 1 / 20,
         threshold: float = 0.3,

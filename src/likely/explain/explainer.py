@@ -125,11 +125,12 @@ class Explainer(Params):
         return self._with(Fitted(schema, model, circuit, training_of(circuit, schema, sample, decided, unseen)))
 
     def _learned(self, rows: Numbers, labels: pd.Series[Any], schema: Schema, *, cross_fit: bool) -> Learned:
-        """The circuit of encoded rows, as the parameters say."""
+        """The circuit of encoded rows, as the parameters say; one that the engine has exact bounds of."""
         return learn(
             rows,
             labels,
             schema,
+            method="auto" if self.engine == "search" else "histograms",
             nodes=self.nodes,
             random_state=self.random_state,
             cross_fit=cross_fit,

@@ -82,12 +82,18 @@ def encode_circuit(
     if side not in ("under", "over") or formulation not in ("paper", "hull"):
         rule = "be 'paper' or 'hull', and its side 'under' or 'over'"
         raise CircuitError("The formulation of a circuit", rule, repr((formulation, side)), "leave both out")
+    blocks = [node for node in circuit.nodes if isinstance(node, GaussianBlock)]
+    coded = [circuit.variables[j] for block in blocks for j in block.variables if circuit.variables[j].atoms]
+    if coded:
+        raise CircuitError(
+            "A Gaussian block in a mixed-integer programme", "be over features without special codes", f"{coded[0].name!r}",
+            "ask the exact engine, or learn with method='histograms'", feature=coded[0].name,
+        )  # fmt: skip
     if formulation == "hull":
         return encode_hull(circuit, inputs, target, side)
-    blocks = sum(isinstance(node, GaussianBlock) for node in circuit.nodes)
     if blocks:
         raise CircuitError(
-            "A circuit in the paper's formulation", "have leaves of one variable each", f"{blocks} Gaussian block(s)",
+            "A circuit in the paper's formulation", "have leaves of one variable each", f"{len(blocks)} Gaussian block(s)",
             "use formulation='hull', which bounds blocks by tangents",
         )  # fmt: skip
     return encode_paper(circuit, inputs, target, side, big_m)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from likely import Schema
 from likely.circuit import Circuit, GaussianBlock, learn
 from likely.circuit.learning import blocks, blocks_selection, blocks_start, model_selection
-from likely.circuit.learning import learn as learning
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import bins_of
 from likely.circuit.learning.blocks import BlockTable, Settings
@@ -23,7 +22,7 @@ from likely.circuit.learning.blocks_selection import Plan
 from likely.circuit.learning.blocks_warps import Curve
 from likely.circuit.learning.table import Table, table_of
 from likely.errors import CircuitError, LikelyWarning
-from likely.schema import Categorical, Continuous
+from likely.schema import Categorical, Continuous, Mixed
 from likely.schema.values import Numbers
 
 #: Every example learns a few dozen mixtures.
@@ -361,24 +360,134 @@ def test_ctrl_c_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome.circuit.check().normalised
 
 
-def test_auto_can_choose_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_blocks_where_columns_move_together() -> None:
     X, _, _ = drawn(ONE, 300, 0)
-    assert learn(X, None, progress=False).method == "mixture"  # the engines do not bound blocks
-    monkeypatch.setattr(learning, "AUTO", ("mixture", "tree", "blocks"))
     assert learn(X, None, progress=False).method == "blocks"
     rng = np.random.default_rng(0)
     uniform = pd.DataFrame({"a": rng.integers(0, 3, 300), "b": rng.random(300).round(1)})
-    assert learn(uniform, None, progress=False).method != "blocks"
+    assert learn(uniform, None, progress=False).method in ("mixture", "tree")
+
+
+def test_auto_takes_no_blocks_where_there_is_nothing_to_gain() -> None:
+    rng = np.random.default_rng(0)
+    squares = rng.integers(0, 4, 800)[:, None] * 12 + rng.integers(0, 6, (800, 2))
+    X = pd.DataFrame(squares, columns=["a", "b"])
+    assert blocks_selection.suits(table_of(X, None, None, None)) == (0, 1)
+    assert learn(X, None, progress=False).method in ("mixture", "tree")
+
+
+def test_auto_considers_no_blocks_in_a_table_that_is_mostly_discrete(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _, _ = drawn(TWO, 200, 0)
+    for j in range(7):
+        X[f"c{j}"] = np.random.default_rng(j).choice(["u", "v"], 200)
+    tried: list[int] = []
+
+    def select(table: Table, *_: Any, **__: Any) -> blocks_selection.BlockChoice:
+        tried.append(len(table.features))
+        return blocks_selection.BlockChoice(straight(table), None)
+
+    monkeypatch.setattr(blocks_selection, "select", select)
+    learn(X, None, progress=False)
+    assert not tried
+    learn(X.drop(columns="c0"), None, progress=False)  # two columns of eight
+    assert tried == [8]
+
+
+def test_a_block_that_a_limit_on_nodes_has_no_room_for_is_not_taken() -> None:
+    X, _, _ = drawn(ONE, 300, 0)
+    assert learn(X, None, nodes=11, progress=False).method == "blocks"  # a sum, a product, and nine numbers of a block
+    assert learn(X, None, nodes=10, progress=False).method == "mixture"
+
+
+# -- codes ------------------------------------------------------------------------------------------------------------
+
+COVARIANCE = np.array([[1, 0.9, 0.8], [0.9, 1, 0.85], [0.8, 0.85, 1]])
+
+
+def coded(count: int, seed: int, at_random: float = 0.02) -> pd.DataFrame:
+    """Correlated columns: two have a code together in many rows, all have one in some, and some cells at random."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.multivariate_normal([0, 0, 0], COVARIANCE, count), columns=list("abc")).clip(-4, 4)
+    X.loc[rng.random(count) < 0.3, ["a", "b"]] = -7
+    X = X.mask(rng.random(X.shape) < at_random, -8)
+    X.loc[rng.random(count) < 0.05] = -9
+    return X
+
+
+CODED = Schema(tuple(Mixed(name, -4, 4, codes=(-9, -8, -7)) for name in "abc"))
+
+
+def test_columns_with_codes_are_in_the_blocks_of_rows_that_have_none() -> None:
+    X, unseen = coded(1_000, 0), coded(2_000, 1)
+    histograms = learn(X, None, CODED, method="mixture", progress=False).circuit
+    learned = learn(X, None, CODED, progress=False)
+    assert "blocks" in learned.method
+    sizes = {len(node.variables) for node in learned.circuit.nodes if isinstance(node, GaussianBlock)}
+    assert 3 in sizes
+    gain = learned.circuit.log_likelihood(unseen) - histograms.log_likelihood(unseen)
+    assert gain.mean() > 0.2
+    report = learned.circuit.check()
+    assert report.normalised
+    assert report.inside == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("pattern", [(-8, -8, -8), (-9, 0.5, -7), (0.0, 0.0, -9), (-7, -7, -7)])
+def test_no_pattern_of_codes_is_impossible(pattern: tuple[float, ...]) -> None:
+    circuit = quietly(coded(500, 0, at_random=0.0), schema=CODED)
+    logs = circuit.log_likelihood(pd.DataFrame([pattern], columns=list("abc")))
+    assert logs[0] > 6 * math.log(1e-4)
+
+
+def test_a_row_with_a_code_is_of_no_component_that_has_the_column_in_its_block() -> None:
+    X = coded(600, 0)
+    table, rows = table_of(X, None, CODED, None), block_table(X, None, CODED)
+    settings_of = Settings(5, 5.0, 0.02)
+    mixture = blocks.fit(rows, settings_of, blocks_start.start(rows, settings_of, 0))
+    shares = blocks.responsibilities(mixture, rows)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert (shares[rows.coded @ mixture.inside.T] == 0).all()
+    assert not mixture.inside[-1].any()  # the background
+    assert mixture.inside[:-1].all(axis=1).any()
+    warps = blocks_selection.warps_of(table, rows.groups, straight(table))
+    circuit = Circuit(table.features, blocks_selection.circuit_nodes(mixture, warps, rows.others), table.target, 1e-300)
+    assert circuit.log_likelihood(table.rows) == pytest.approx(blocks.log_densities(mixture, rows), abs=1e-6)
+
+
+@pytest.mark.parametrize("missing", ["a code", "summed over"])
+def test_missing_cells_are_what_the_schema_says(missing: str) -> None:
+    X = coded(600, 0, at_random=0.1)
+    X = X.mask(X < -4)
+    features = [Mixed(name, -4, 4, codes=(None,)) if missing == "a code" else Continuous(name, -4, 4) for name in "abc"]
+    circuit = quietly(X, schema=Schema(tuple(features)))
+    assert circuit.check().normalised
+    alone = pd.DataFrame([[np.nan, np.nan, np.nan]], columns=list("abc"))
+    expected = 0.0 if missing == "summed over" else math.log((X.isna().all(axis=1)).mean())
+    assert circuit.log_likelihood(alone)[0] == pytest.approx(expected, abs=0.3)
+    assert np.isfinite(circuit.log_likelihood(X)).all()
+
+
+def test_codes_are_no_values_of_a_column() -> None:
+    X = coded(400, 0)
+    X["d"] = np.where(np.arange(400) % 2, -7, np.random.default_rng(0).integers(-9, 9, 400))
+    features = (*CODED.features, Mixed("d", -9, 9, codes=(-7,), step=1))
+    candidates = blocks_selection.candidates_of(table_of(X, None, Schema(features), None))
+    assert list(candidates) == [0, 1, 2]  # a number of the last one is a code
+    assert not any(candidate.atoms for candidate in candidates.values())
+    assert candidates[0].coded == pytest.approx((X["a"] < -4).mean())
+    assert candidates[0].divided
+    assert not candidates[0].surely
 
 
 def test_the_plainest_is_the_smallest_within_an_error() -> None:
     rng = np.random.default_rng(0)
     logs, ones = rng.normal(size=100), np.ones(100)
-    good = model_selection.Judged(logs, ones, 9, 3)
-    as_good = model_selection.Judged(logs + rng.normal(0, 0.01, 100) - 1e-4, ones, 5, 7)
-    worse = model_selection.Judged(logs - 1, ones, 1, 1)
+    good = model_selection.Judged(logs, ones, 9)
+    as_good = model_selection.Judged(logs + rng.normal(0, 0.01, 100) - 1e-4, ones, 5)
+    worse = model_selection.Judged(logs - 1, ones, 1)
     assert model_selection.plainest([good, as_good, worse]) == 1
-    assert model_selection.plainest([good, as_good, worse], by="parameters") == 0
+    assert model_selection.clearly_better(good, worse)
+    assert not model_selection.clearly_better(good, as_good)
+    assert not model_selection.clearly_better(good, worse, matters=1.5)
 
 
 def test_tables_without_numbers_are_refused() -> None:

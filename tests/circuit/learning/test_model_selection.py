@@ -170,7 +170,7 @@ def test_the_validation_is_the_mean_over_rows_held_out() -> None:
 def trials(sizes: list[int], logs: Any) -> list[model_selection._Trial]:
     """Trials of these sizes that learned circuits as large, with these logs of held-out rows."""
     pairs = zip(sizes, logs, strict=True)
-    return [model_selection._Trial("mixture", size, [size], [np.asarray(log)], [size]) for size, log in pairs]
+    return [model_selection._Trial("mixture", size, [size], [np.asarray(log)]) for size, log in pairs]
 
 
 def naive_smallest(sizes: list[int], logs: np.ndarray, weights: np.ndarray) -> tuple[int, float]:
@@ -219,10 +219,10 @@ def test_examples_of_the_choice(ahead: list[Any], nodes: int) -> None:
 def test_the_largest_mixture_is_not_tried_without_hope() -> None:
     rows, weights = np.linspace(-2, 2, 100), np.ones(100)
 
-    def hopeless(means: list[float], tree: float | None = None, most: int = 60) -> bool:
+    def hopeless(means: list[float], tree: float | None = None, most: int = 60, rival: float = -math.inf) -> bool:
         tried = trials([4, 15, 30][: len(means)], [rows + mean for mean in means])
-        trees = [] if tree is None else [model_selection._Trial("tree", 60, [60], [rows + tree], [60])]
-        return model_selection._hopeless([*trees, *tried], most, weights)
+        trees = [] if tree is None else [model_selection._Trial("tree", 60, [60], [rows + tree])]
+        return model_selection._hopeless([*trees, *tried], most, weights, rival)
 
     assert not hopeless([0, 1, 2])
     assert hopeless([0, 2, 1])  # worse than a smaller one
@@ -232,6 +232,10 @@ def test_the_largest_mixture_is_not_tried_without_hope() -> None:
     assert hopeless([0, 1, 2], tree=5)  # ahead by more than was gained
     assert not hopeless([0], tree=5)
     assert not hopeless([], tree=5)
+    assert hopeless([0, 1], most=99, rival=3)  # far from the largest, and farther from something else
+    assert not hopeless([0, 1], most=99, rival=1.5)
+    assert not hopeless([0, 1], most=99, tree=5)
+    assert not hopeless([0], rival=5)
 
 
 def test_a_wide_table_is_given_a_chance() -> None:

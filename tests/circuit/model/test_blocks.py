@@ -40,7 +40,7 @@ def quadrature(warp: Warp) -> tuple[np.ndarray, np.ndarray]:
 
 @given(st.data())
 def test_log_likelihood_is_the_recursion(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits())
+    circuit = data.draw(strategies.block_circuits(codes=True))
     rows = data.draw(strategies.block_rows(circuit))
     assert_close(log_likelihood(circuit, rows), oracle.log_likelihoods(circuit, rows))
     assert_close(max_log_likelihood(circuit, rows), oracle.log_likelihoods(circuit, rows, largest))
@@ -49,7 +49,7 @@ def test_log_likelihood_is_the_recursion(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_the_core_and_the_sweep_agree_on_any_number_of_threads(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits())
+    circuit = data.draw(strategies.block_circuits(codes=True))
     rows = np.tile(data.draw(strategies.block_rows(circuit, count=100)), (60, 1))
     for algebra in range(3):
         alone = circuit.core.evaluate(rows, algebra, 1)
@@ -60,7 +60,7 @@ def test_the_core_and_the_sweep_agree_on_any_number_of_threads(data: st.DataObje
 @given(st.data())
 def test_expected_counts_of_edges_are_posteriors(data: st.DataObject) -> None:
     """The flow through the components of a mixture: each one's share of the likelihood."""
-    circuit = data.draw(strategies.block_circuits())
+    circuit = data.draw(strategies.block_circuits(codes=True))
     rows = data.draw(strategies.block_rows(circuit))
     logs, edges, _ = circuit.core.expect(rows, np.ones(len(rows)), 1)
     root = circuit.nodes[-1]
@@ -118,7 +118,7 @@ def test_a_value_without_density_says_nothing() -> None:
 
 @given(st.data())
 def test_files_to_the_last_bit(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits())
+    circuit = data.draw(strategies.block_circuits(codes=True))
     again = Circuit.from_json(circuit.to_json())
     assert again == circuit
     assert pickle.loads(pickle.dumps(circuit)) == circuit
@@ -175,8 +175,12 @@ def test_blocks_that_are_none(changes: dict[str, Any], message: str) -> None:
     ("features", "nodes", "message"),
     [
         (REALS[:1], (PAIR,), "The variables of block 0 must be from 0 to 0; got (0, 1)"),
-        ((REALS[0], Binary("b", values=(0, 1))), (PAIR,), "Block 0 must be over features of numbers without special codes"),
-        ((REALS[0], Mixed("b", -5, 5, codes=(-7,))), (PAIR,), "Block 0 must be over features of numbers without special codes"),
+        ((REALS[0], Binary("b", values=(0, 1))), (PAIR,), "Block 0 must be over features of numbers, none of which is a code"),
+        (
+            (REALS[0], Mixed("b", -9, 9, codes=(-7,), step=1)),
+            (PAIR,),
+            "Block 0 must be over features of numbers, none of which is",
+        ),
         (REALS, (PAIR, Histogram(1, (0.0, 1.0), (1.0,)), Product((0, 1))), "Product 2 must have children with no variable in"),
         (REALS, (PAIR, Histogram(1, (0.0, 1.0), (1.0,)), Sum((0, 1), (0.5, 0.5))), "Sum 2 must have children with the same"),
     ],

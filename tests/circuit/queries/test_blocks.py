@@ -34,7 +34,9 @@ from likely.circuit.queries.block_bounds import block_bounds
 from likely.circuit.queries.sample import sample_rows
 from likely.schema import Continuous, Integer
 from likely.schema.region import Region
+from likely.schema.values import LARGEST, code_number
 from tests import strategies
+from tests.strategies.schema import plain_numbers
 
 PLAIN = Warp.identity()
 REALS = (Continuous("a", -5, 5), Continuous("b", -5, 5))
@@ -48,9 +50,10 @@ def box_of(data: st.DataObject, circuit: Circuit) -> dict[Any, Region]:
     """Intervals of some variables of numbers."""
     box = {}
     for feature in circuit.features:
-        ends = sorted(data.draw(st.lists(strategies.numbers(feature), min_size=2, max_size=2)))
+        ends = sorted(data.draw(st.lists(plain_numbers(feature), min_size=2, max_size=2)))
         if data.draw(st.booleans()):
-            box[feature.name] = Region.between(*ends)
+            coded = [code_number(k) for k in range(len(feature.atoms)) if data.draw(st.booleans())]
+            box[feature.name] = Region.between(*ends) | Region.points(coded)
     return box
 
 
@@ -62,6 +65,8 @@ def rows_in(circuit: Circuit, box: dict[Any, Region], rng: np.random.Generator, 
             rows[:, j] = rng.integers(0, len(feature.atoms), count)
             continue
         region = box.get(feature.name, feature.region)
+        coded = [low for low, _ in region.intervals if low < -LARGEST]
+        region = region & Region.between(-LARGEST, LARGEST)
         marks = [x for node in circuit.nodes if isinstance(node, GaussianBlock) for w in node.warps for x in w.knots]
         marks = [region.low, region.high, *(x for knot in marks for x in (knot, math.nextafter(knot, -math.inf)))]
         rows[:, j] = rng.uniform(region.low, region.high, count)
@@ -69,6 +74,8 @@ def rows_in(circuit: Circuit, box: dict[Any, Region], rng: np.random.Generator, 
         rows[near, j] = np.clip(rng.choice(marks, near.sum()), region.low, region.high)
         if feature.grid is not None:
             rows[:, j] = np.clip(np.round(rows[:, j] / feature.grid) * feature.grid, region.low, region.high)
+        at = (rng.random(count) < 0.2) & bool(coded)
+        rows[at, j] = rng.choice(coded or [0.0], at.sum())
     return rows
 
 
@@ -77,7 +84,7 @@ def rows_in(circuit: Circuit, box: dict[Any, Region], rng: np.random.Generator, 
 
 @given(st.data())
 def test_no_row_of_a_box_is_beyond_its_bounds(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits())
+    circuit = data.draw(strategies.block_circuits(codes=True))
     box = box_of(data, circuit)
     limits = bounds(circuit, box)
     rows = rows_in(circuit, box, data.draw(strategies.generators()), 2000)
@@ -89,7 +96,7 @@ def test_no_row_of_a_box_is_beyond_its_bounds(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_bounds_of_one_row_are_its_likelihood(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits(closed=False))
+    circuit = data.draw(strategies.block_circuits(codes=True, closed=False))
     row = rows_in(circuit, {}, data.draw(strategies.generators()), 1)
     knots = {x for node in circuit.nodes if isinstance(node, GaussianBlock) for warp in node.warps for x in warp.knots}
     limits = bounds(circuit, {name: Region.points([value]) for name, value in zip(circuit.names, row[0], strict=True)})
@@ -110,7 +117,7 @@ def test_without_warps_the_upper_bound_is_attained(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_derivatives_answer_for_every_value(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits())
+    circuit = data.draw(strategies.block_circuits(codes=True))
     row = data.draw(strategies.block_rows(circuit, count=1))
     slopes = derivatives(circuit, row)
     for j, name in enumerate(circuit.names):
@@ -125,7 +132,7 @@ def test_derivatives_answer_for_every_value(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_derivatives_over_a_box_bound_every_value(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits(most=3))
+    circuit = data.draw(strategies.block_circuits(codes=True, most=3))
     box = box_of(data, circuit)
     slopes = derivatives(circuit, box)
     assert slopes.value == bounds(circuit, box).upper
@@ -196,7 +203,7 @@ def _unbounded(circuit: Circuit) -> Circuit:
 
 @given(st.data())
 def test_samples_of_blocks_are_values(data: st.DataObject) -> None:
-    features = [data.draw(strategies.number_features(f"x{j}")) for j in range(3)]
+    features = [data.draw(strategies.number_features(f"x{j}", codes=True)) for j in range(3)]
     circuit = Circuit(tuple(features), (data.draw(strategies.blocks(features, (0, 1, 2))),))
     rows = circuit.encode(sample(circuit, 50))
     for j, feature in enumerate(circuit.variables):
@@ -208,7 +215,7 @@ def test_samples_of_blocks_are_values(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_marginals_and_conditionals(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits(least=2, floors=(1e-300,)))
+    circuit = data.draw(strategies.block_circuits(codes=True, least=2, floors=(1e-300,)))
     rows = sample_rows(circuit, 5, np.random.default_rng(0))
     kept = circuit.names[1:]
     unknown = rows.copy()
@@ -228,7 +235,7 @@ def test_marginals_and_conditionals(data: st.DataObject) -> None:
 @settings(deadline=None)
 @given(st.data())
 def test_completions_are_values_and_no_sampled_one_is_above_the_bound(data: st.DataObject) -> None:
-    circuit = data.draw(strategies.block_circuits())
+    circuit = data.draw(strategies.block_circuits(codes=True))
     row = rows_in(circuit, {}, np.random.default_rng(2), 1)
     row[0, :: data.draw(st.integers(1, 2))] = np.nan
     done = complete(circuit, row)

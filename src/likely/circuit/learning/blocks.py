@@ -6,7 +6,9 @@ marginals (`likely.circuit.learning.smoothing`). Components are learned by expec
 Rubin 1977) from a start (`likely.circuit.learning.blocks_start`); what is unknown in a row is expected, given the rest of it.
 
 A column with *atoms*, values that very many rows share (no debt, a default), is in the block of some components and has a leaf
-in the others: in those whose rows are mostly at an atom.
+in the others: in those whose rows are mostly at an atom. A special code has no place on a warp, so that a row with one cannot be
+of a component with the column in its block; the background has leaves for all columns with atoms or codes, and every row can be
+of it.
 
 The covariance of a component is shrunk twice, as held-out rows advise (`likely.circuit.learning.blocks_selection`): towards
 that of all components together, as if `pooled` more rows of theirs had been seen, and towards its diagonal, by the share
@@ -31,7 +33,7 @@ from likely.circuit.learning.bins import Indices
 from likely.circuit.learning.blocks_moments import Flags, Moments, Products
 from likely.circuit.learning.smoothing import Shrinkage
 from likely.circuit.model.warps import Warp
-from likely.schema.values import Numbers
+from likely.schema.values import Numbers, is_code
 
 #: The most rounds of EM, the gain per row in nats that ends them, and how often leaves are smoothed anew.
 ROUNDS, NO_GAIN, REFIT_EVERY = 60, 1e-3, 5
@@ -52,9 +54,10 @@ class BlockTable:
     columns: tuple[int, ...]  # which variables are in the block
     warped: Numbers  # row x column of the block; NaN where unknown
     log_slopes: Numbers  # of the warps, row x column; 0 where unknown
-    atoms: Flags  # whether a row is at an atom of the column
+    atoms: Flags  # whether a row is at an atom of the column, or has a code
+    coded: Flags  # whether it has a code
     others: Binned  # all variables by their bins
-    leaves: tuple[int, ...]  # which variables have leaves: those without a warp, and the columns with atoms
+    leaves: tuple[int, ...]  # which variables have leaves: those without a warp, and the columns with atoms or codes
     rounding: Numbers  # per column, the variance within the cells of its step (Sheppard's correction), in warped units
     groups: Indices  # the class of each row, 0 where there is none
 
@@ -67,17 +70,18 @@ class BlockTable:
         groups: Indices,
         atoms: dict[int, tuple[float, ...]] | None = None,
     ) -> BlockTable:
-        """Encoded rows, warped; the variables without a warp have leaves, and those with atoms too."""
+        """Encoded rows, warped; the variables without a warp have leaves, and those with atoms or codes too."""
         columns, values = tuple(warps), atoms or {}
         inside = {j: np.clip(rows[:, j], binned.bins[j].feature.lower, binned.bins[j].feature.upper) for j in columns}
-        warped = np.column_stack([warps[j](inside[j]) for j in columns])
-        slopes = np.nan_to_num(np.column_stack([warps[j].log_slope(inside[j]) for j in columns]), nan=0.0)
-        at = np.column_stack([np.isin(rows[:, j], values.get(j, ())) for j in columns])
-        leaves = tuple(j for j in range(rows.shape[1]) if j not in warps or values.get(j))
+        coded = is_code(rows[:, list(columns)])
+        warped = np.where(coded, 0.0, np.column_stack([warps[j](inside[j]) for j in columns]))
+        slopes = np.where(coded, 0.0, np.nan_to_num(np.column_stack([warps[j].log_slope(inside[j]) for j in columns]), nan=0.0))
+        at = coded | np.column_stack([np.isin(rows[:, j], values.get(j, ())) for j in columns])
+        leaves = tuple(j for j in range(rows.shape[1]) if j not in warps or values.get(j) or binned.bins[j].codes)
         grids = np.array([binned.bins[j].feature.grid or 0.0 for j in columns])
         steps = np.where(np.isnan(warped) | at, np.nan, np.exp(slopes) * grids)
         rounding = np.nanmean(np.vstack([steps**2, np.zeros_like(grids)]), axis=0) / 12
-        return cls(columns, warped, slopes, at, binned, leaves, rounding, groups)
+        return cls(columns, warped, slopes, at, coded, binned, leaves, rounding, groups)
 
     @property
     def weights(self) -> Numbers:
@@ -162,8 +166,20 @@ class BlockMixture:
         return np.ones(self.components, dtype=np.bool_)
 
     def tables(self) -> list[Numbers]:
-        """Per variable with leaves, the probability of each bin in each component."""
-        return [shrinkage.probabilities(counts) for shrinkage, counts in zip(self.shrinkage, self.counts, strict=True)]
+        """Per variable with leaves, the probability of each bin in each component; 1 in those that have no such leaf."""
+        tables = []
+        for j, shrinkage, counts in zip(self.leaves, self.shrinkage, self.counts, strict=True):
+            used, table = self.uses(j), np.ones(counts.shape)
+            table[used] = shrinkage.probabilities(counts[used])
+            tables.append(table)
+        return tables
+
+    def by_cells(self, rounding: Numbers) -> BlockMixture:
+        """What makes of a row, nearly, the mean density of the cells of its steps: with the variance within them added once more.
+
+        Densities are compared by it: one that is narrower than a cell has more in the middle of it, and has learned nothing.
+        """
+        return replace(self, covariances=self.covariances + np.diag(rounding))
 
     def refitted(self) -> BlockMixture:
         """With the strengths of smoothing that suit the leaves as they are now."""
@@ -224,20 +240,19 @@ def joint_logs(mixture: BlockMixture, table: BlockTable) -> Numbers:
     """log of weight times density of each component in each row (row x component), in warped columns and bins."""
     logs = np.tile(np.log(mixture.weights), (len(table), 1))
     if table.leaves:
-        leaves = [
-            np.where(mixture.uses(j)[:, None], np.log(np.maximum(probabilities, 1e-300)), 0.0)
-            for j, probabilities in zip(mixture.leaves, mixture.tables(), strict=True)
-        ]
         widths = [
             np.where(mixture.uses(j)[:, None], part, 0.0)
             for j, part in zip(mixture.leaves, np.split(table.measures, table.ends), strict=True)
         ]
-        logs += table.cells @ (np.concatenate(leaves, axis=1) - np.concatenate(widths, axis=1)).T
+        leaves = np.log(np.maximum(np.concatenate(mixture.tables(), axis=1), 1e-300))
+        logs += table.cells @ (leaves - np.concatenate(widths, axis=1)).T
         logs -= table.log_slopes @ (~mixture.inside).T
     for rows, known, products in table.parts:
         coefficients = products.coefficients(mixture.means, mixture.covariances, mixture.inside & known).T
         for part, made in products.parts():
             logs[rows[part]] += made @ coefficients
+    if table.coded.any():
+        logs[table.coded @ mixture.inside.T] = -np.inf
     return logs
 
 
@@ -271,7 +286,7 @@ def maximised(table: BlockTable, shares: Numbers, settings: Settings, before: Bl
 
 
 def _inside(table: BlockTable, counted: Numbers, rows: Numbers, settings: Settings) -> Flags:
-    """Which columns are in the block of each component: not those whose atoms most of its rows have."""
+    """Which columns are in the block of each component: not those whose atoms or codes most of its rows have."""
     share = (counted.T @ table.atoms) / np.maximum(rows, 1e-300)[:, None]
     inside = share < MOSTLY
     inside[settings.components :] = [j not in table.leaves for j in table.columns]

@@ -1,16 +1,17 @@
 """Which columns share a block, and how many components with how much shrinkage: what is best on held-out rows.
 
-    1. A column of numbers may join if it has enough values, besides a few atoms; it surely does if no value is frequent. In
-       between, it joins if held-out rows are not likelier with a leaf for it.
+    1. A column of numbers may join if it has enough values, besides a few atoms and its special codes; it surely does if no value
+       is frequent and no row has a code. In between, it joins if held-out rows are not likelier with a leaf for it.
     2. Each gets the kind of warp that suits it (`likely.circuit.learning.blocks_warps`).
-    3. For warps as chosen, and if some are bent, for none of them bent: with one component per class the shrinkage is chosen,
-       one of its two parts after the other; then more and more components are tried, until twice in a row they gain nothing;
-       then the shrinkage adapts to them. What gains nothing in the first folds is not tried in the others.
+    3. With one component per class the shrinkage is chosen, one of its two parts after the other; then more and more components
+       are tried, until twice in a row they gain nothing; then the shrinkage adapts to them. What gains nothing in the first folds
+       is not tried in the others. If some warps are bent, the same begins again with none of them bent, from what was chosen.
     4. Of all that was the best for a while, the one with the fewest parameters is taken that is not worse than the best by more
        than a standard error of their difference.
 
 The rows held out are those that other methods are judged by (`likely.circuit.learning.model_selection`), so that mixtures with
-and without blocks can be compared row by row.
+and without blocks can be compared row by row; columns that are recorded to a step count by the mean density of their cells, as
+they do in histograms.
 """
 
 from __future__ import annotations
@@ -27,20 +28,23 @@ from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import Indices
 from likely.circuit.learning.blocks import BlockMixture, BlockTable, Settings
 from likely.circuit.learning.blocks_warps import Column, Curve
-from likely.circuit.learning.model_selection import FEWEST_ROWS, Judged, plainest, splits
+from likely.circuit.learning.model_selection import FEWEST_ROWS, Judged, clearly_better, plainest, splits
 from likely.circuit.learning.splits import copies
 from likely.circuit.learning.table import Table
 from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.builder import Builder
+from likely.circuit.model.measure import taken_places
 from likely.circuit.model.nodes import Node
 from likely.circuit.model.warps import Warp
-from likely.schema.values import Numbers
+from likely.schema.values import Numbers, is_code
 
 #: A column may join a block with at least so many values, none of which more than this share of the rows has.
 FEWEST_VALUES, MOST_SHARED = 10, 0.3
 #: It surely does if no value has more than this share. With more, and so many times as many rows as any other value, one is an
 #: atom; a column has a few at most, and this share of the rows elsewhere.
 RARE, PROMINENT, MOST_ATOMS, LEAST_REST = 0.05, 4.0, 3, 0.05
+#: No column leaves a block for a leaf if fewer stay: one alone has no relation to others.
+LEAST_COLUMNS = 2
 #: The most components, and the fewest rows for each.
 MOST_COMPONENTS, ROWS_OF_A_COMPONENT = 64, 15
 #: Shares of the diagonal, and rows of all components, that covariances are shrunk by.
@@ -48,16 +52,22 @@ INDEPENDENT = (1e-4, 1e-3, 5e-3, 0.02, 0.1, 0.3, 0.6, 1.0)
 POOLED = (1.0, 5.0, 20.0, 100.0, 500.0)
 #: Where the search for them begins.
 FIRST_INDEPENDENT, FIRST_POOLED = 0.02, 20.0
-#: Sizes in a row that gain nothing before the search ends, and how often it begins anew with other shrinkage.
+#: Sizes in a row that gain nothing before the search ends, for the first time, and how often it begins anew with other shrinkage.
 PATIENCE, TURNS = 2, 2
-#: What does not gain in the first folds is not tried in the others; rounds of a trial.
-FIRST_FOLDS, ROUNDS = 2, 30
+#: What does not gain in the first folds is not tried in the others, and what does is if they have fewer rows than are enough to
+#: judge by; rounds of a trial.
+FIRST_FOLDS, ENOUGH_JUDGED, ROUNDS = 2, 1_000, 30
 #: Components per class, where columns have atoms, with which it is tried which columns join.
 PARTS_OF_A_CLASS = 3
-#: With more rows, or products of two columns in them, trials learn from a sample, but not from fewer; and what was chosen
-#: learns from one at first, before a few rounds with all.
-MOST_TRAINING, MOST_PRODUCTS, LEAST_TRAINING = 10_000, 2_000_000, 2_000
-MOST_AT_FIRST, LAST_ROUNDS = 50_000, 5
+#: With more rows, or products of two columns in them, trials learn from a sample, but not from fewer, and are judged by a sample
+#: of the rows that all methods are judged by; and what was chosen learns from one at first, then with fewer rounds from a larger
+#: one, before a few with all.
+MOST_TRAINING, MOST_PRODUCTS, LEAST_TRAINING, MOST_JUDGED = 10_000, 2_000_000, 2_000, 3_000
+MOST_AT_FIRST, PRODUCTS_AT_FIRST, LATER_ROUNDS, LAST_ROUNDS = 50_000, 20_000_000, 15, 3
+#: Warps are learned from at most as many rows.
+MOST_WARPED = 20_000
+#: If there are so many components per class, and warps that are not bent are clearly worse, no more is tried with them.
+ENOUGH_PARTS = 3
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,10 @@ class Plan:
     curves: dict[int, Curve]
     atoms: dict[int, tuple[float, ...]]
     settings: Settings
+
+    def size(self, table: Table) -> int:
+        """The size of the circuit of a table."""
+        return size_of(len(self.curves), len(table.variables), self.settings.components)
 
 
 @dataclass(frozen=True)
@@ -80,15 +94,21 @@ class BlockChoice:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A column that may join a block: its atoms, and the share of the other rows that have their most frequent value."""
+    """A column of numbers that may join a block."""
 
     atoms: tuple[float, ...]
-    share: float
+    share: float  # of the other rows, those that have their most frequent value
+    coded: float  # of all rows, those that have a code
+
+    @property
+    def divided(self) -> bool:
+        """Whether it is in the block of some components, and a leaf of others."""
+        return bool(self.atoms) or self.coded > 0
 
     @property
     def surely(self) -> bool:
         """Whether there is nothing to be said against it."""
-        return not self.atoms and self.share <= RARE
+        return not self.divided and self.share <= RARE
 
 
 def suits(table: Table) -> tuple[int, ...]:
@@ -98,12 +118,15 @@ def suits(table: Table) -> tuple[int, ...]:
 
 def candidates_of(table: Table) -> dict[int, Candidate]:
     """The variables that may join a block."""
-    each = ((j, _candidate(table, j)) for j, feature in enumerate(table.features) if feature.numeric and not feature.atoms)
+    each = (
+        (j, _candidate(table, j)) for j, feature in enumerate(table.features) if feature.numeric and not taken_places(feature)
+    )
     return {j: candidate for j, candidate in each if candidate is not None}
 
 
 def _candidate(table: Table, variable: int) -> Candidate | None:
-    known = ~np.isnan(table.rows[:, variable])
+    codes = is_code(table.rows[:, variable])
+    known = ~np.isnan(table.rows[:, variable]) & ~codes
     values, place = np.unique(table.rows[known, variable], return_inverse=True)
     if len(values) < FEWEST_VALUES:
         return None
@@ -115,7 +138,7 @@ def _candidate(table: Table, variable: int) -> Candidate | None:
     share = float(shares[count] / rest)
     if len(values) - count < FEWEST_VALUES or rest < LEAST_REST or share > MOST_SHARED:
         return None
-    return Candidate(tuple(values[order[:count]].tolist()), share)
+    return Candidate(tuple(values[order[:count]].tolist()), share, float(np.average(codes, weights=table.weights)))
 
 
 def groups_of(table: Table) -> Indices:
@@ -128,15 +151,16 @@ def groups_of(table: Table) -> Indices:
 
 
 def column_of(table: Table, groups: Indices, variable: int, atoms: tuple[float, ...], which: Indices | None = None) -> Column:
-    """A column without its atoms, in some of the rows."""
+    """A column without its atoms and codes, in some of the rows."""
     rows = slice(None) if which is None else which
     values = table.rows[rows, variable]
-    values = np.where(np.isin(values, atoms), np.nan, values)
+    values = np.where(np.isin(values, atoms) | is_code(values), np.nan, values)
     return Column.of(table.features[variable], values, table.weights[rows], groups[rows])
 
 
 def warps_of(table: Table, groups: Indices, plan: Plan, which: Indices | None = None) -> dict[int, Warp]:
-    """The warp of each column in the block, learned from some of the rows."""
+    """The warp of each column in the block, learned from some of the rows, or a sample of them if they are many."""
+    which = _drawn(np.arange(len(table.rows)) if which is None else which, MOST_WARPED, np.random.default_rng(0))
     return {
         j: blocks_warps.warp_of(curve, column_of(table, groups, j, plan.atoms.get(j, ()), which))
         for j, curve in plan.curves.items()
@@ -172,14 +196,19 @@ class _Folds:
         """Held-out log-likelihoods with these columns in the block, in the first folds or all."""
         done = [self._judged(columns, settings, fold) for fold in range(len(self.splits[:folds]))]
         weights = np.concatenate([self.table.weights[judged] for _, judged in self.splits[:folds]])
-        parameters = max(each for _, each in done)
-        return Judged(np.concatenate([logs for logs, _ in done]), weights, parameters, parameters)
+        return Judged(np.concatenate([logs for logs, _ in done]), weights, max(parameters for _, parameters in done))
 
     def better(self, columns: tuple[int, ...], settings: Settings, other: Settings) -> bool:
-        """Whether settings gain on others: in the first folds, or nothing else is tried, and in all."""
+        """Whether settings gain on others: in the first folds, or nothing else is tried, and in all if those have few rows."""
+        few = sum(len(judged) for _, judged in self.splits[:FIRST_FOLDS]) < ENOUGH_JUDGED
         return all(
-            self.judge(columns, settings, folds).mean > self.judge(columns, other, folds).mean for folds in (FIRST_FOLDS, None)
+            self.judge(columns, settings, folds).mean > self.judge(columns, other, folds).mean
+            for folds in (FIRST_FOLDS, *([None] if few else []))
         )
+
+    def divides(self, columns: tuple[int, ...], settings: Settings) -> bool:
+        """Whether it matters where components begin."""
+        return blocks_start.divides(self._tables(columns)[0][0], settings)
 
     def _judged(self, columns: tuple[int, ...], settings: Settings, fold: int) -> tuple[Numbers, int]:
         """Held-out log-likelihoods of one fold, and the parameters."""
@@ -193,7 +222,7 @@ class _Folds:
             if fitted.interrupted:
                 raise KeyboardInterrupt
             self.starts[begin] = blocks.responsibilities(fitted, rows)[:, : settings.components]
-            self.tried[key] = blocks.log_densities(fitted, unseen), fitted.parameters
+            self.tried[key] = blocks.log_densities(fitted.by_cells(rows.rounding), unseen), fitted.parameters
         return self.tried[key]
 
     def _tables(self, columns: tuple[int, ...]) -> list[tuple[BlockTable, BlockTable]]:
@@ -225,30 +254,44 @@ def select(table: Table, binned: Binned, most: int | None, random_state: int, *,
         if len(table.rows) < FEWEST_ROWS:
             return BlockChoice(replace(plan, settings=replace(plan.settings, components=1)), None)
         parts = _parts(table, len(candidates), random_state, rng)
+        fewer = [(learned, _drawn(judged, MOST_JUDGED, rng)) for learned, judged in parts]
         trials: list[_Trial] = []
-        columns = tuple(candidates)
-        for part, curves in enumerate(_kinds(plan.curves)):
-            folds = _Folds(table, binned, groups, parts, replace(plan, curves=curves), random_state)
-            columns = _joined(folds, candidates, progress) if not part else columns
-            search = _Search(folds, columns, plan.settings, most)
+        columns, first = tuple(candidates), plan.settings
+        for curves in _kinds(plan.curves):
+            folds = _Folds(table, binned, groups, fewer, replace(plan, curves=curves), random_state)
+            columns = columns if trials else _joined(folds, candidates, progress)
+            if trials and _hopeless(folds, columns, trials, plan.settings):
+                break
+            search = _Search(folds, columns, first, most, 1 if trials else PATIENCE)
             search.run(progress)
             inside = {j: curves[j] for j in columns}
             trials += [_Trial(replace(plan, curves=inside, settings=each), folds.judge(columns, each)) for each in search.tried]
+            first = trials[plainest([trial.judged for trial in trials])].plan.settings  # of other warps not far from there
+        chosen = trials[plainest([trial.judged for trial in trials])]
+        if sum(len(judged) for _, judged in parts) == len(chosen.judged.logs):
+            return BlockChoice(chosen.plan, chosen.judged)
+        folds = _Folds(table, binned, groups, parts, chosen.plan, random_state)
+        return BlockChoice(chosen.plan, folds.judge(tuple(chosen.plan.curves), chosen.plan.settings))
     except KeyboardInterrupt:
         plan.curves.update({j: Curve() for j in candidates if j not in plan.curves})
         return BlockChoice(plan, None, interrupted=True)
-    chosen = trials[plainest([trial.judged for trial in trials])]
-    return BlockChoice(chosen.plan, chosen.judged)
 
 
 def _parts(table: Table, columns: int, random_state: int, rng: np.random.Generator) -> list[tuple[Indices, Indices]]:
     """Rows to learn from, a sample if they are many, and rows to judge by: those that other methods are judged by."""
     parts = splits(copies(table.rows), len(table.variables), np.random.default_rng(random_state))
-    most = min(MOST_TRAINING, max(LEAST_TRAINING, 2 * MOST_PRODUCTS // (columns * (columns + 1))))
-    return [
-        (learned if len(learned) <= most else np.sort(rng.choice(learned, most, replace=False)), judged)
-        for learned, judged in parts
-    ]
+    most = _sampled(columns, LEAST_TRAINING, MOST_TRAINING, MOST_PRODUCTS)
+    return [(_drawn(learned, most, rng), judged) for learned, judged in parts]
+
+
+def _sampled(columns: int, least: int, most: int, products: int) -> int:
+    """How many rows have about so many products of two of their columns."""
+    return min(most, max(least, 2 * products // (columns * (columns + 1))))
+
+
+def _drawn(rows: Indices, most: int, rng: np.random.Generator) -> Indices:
+    """At most so many of the rows, drawn at random."""
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
 @dataclass(frozen=True)
@@ -257,6 +300,14 @@ class _Trial:
 
     plan: Plan
     judged: Judged
+
+
+def _hopeless(folds: _Folds, columns: tuple[int, ...], trials: Sequence[_Trial], first: Settings) -> bool:
+    """Whether the warps of these folds are clearly worse than the best so far, which has components enough for any clusters."""
+    best = max(trials, key=lambda trial: trial.judged.mean)
+    settings = best.plan.settings
+    many = settings.components >= ENOUGH_PARTS * first.components
+    return many and clearly_better(best.judged, folds.judge(columns, settings))
 
 
 def _kinds(curves: dict[int, Curve]) -> Iterator[dict[int, Curve]]:
@@ -273,11 +324,11 @@ def _joined(folds: _Folds, candidates: dict[int, Candidate], progress: Move) -> 
     """The columns of the block: those without frequent values, and of the others those that are worth it."""
     columns = tuple(candidates)
     settings = folds.plan.settings
-    if any(candidate.atoms for candidate in candidates.values()):
+    if any(candidate.divided for candidate in candidates.values()):
         settings = replace(settings, components=PARTS_OF_A_CLASS * settings.components)
     for j in sorted(candidates, key=lambda j: -candidates[j].share):
         rest = tuple(k for k in columns if k != j)
-        if not candidates[j].surely and rest:
+        if not candidates[j].surely and len(rest) >= LEAST_COLUMNS:
             progress(0.2, "choosing columns")
             without, within = (folds.judge(each, settings, FIRST_FOLDS).mean for each in (rest, columns))
             columns = rest if without > within else columns
@@ -292,6 +343,7 @@ class _Search:
     columns: tuple[int, ...]
     first: Settings
     most: int | None
+    patience: int
     tried: list[Settings] = field(default_factory=list)
 
     def run(self, progress: Move) -> None:
@@ -302,7 +354,7 @@ class _Search:
             grown = self._grown(best, progress)
             if grown == best:
                 return
-            best = self._adapted(grown)
+            best, self.patience = self._adapted(grown), 1
 
     def _grown(self, best: Settings, progress: Move) -> Settings:
         """With more components, as long as they gain."""
@@ -313,14 +365,14 @@ class _Search:
             better = [here for here in self._begun(replace(best, components=components)) if self._gains(here, best)]
             failed = 0 if better else failed + 1
             best = max(better, key=self._mean, default=best)
-            if failed == PATIENCE:
+            if failed == self.patience:
                 break
         return best
 
     def _begun(self, settings: Settings) -> Iterator[Settings]:
-        """With either kind of start; there is but one where a class has one component."""
+        """With either kind of start, if it matters."""
         yield settings
-        if settings.components >= 2 * self.first.components:
+        if self.folds.divides(self.columns, settings):
             yield replace(settings, shells=not settings.shells)
 
     def _sizes(self) -> Iterator[int]:
@@ -387,12 +439,15 @@ def learned(
         return BlockTable.of(table.rows[which], binned.some(which), warps, groups[which], choice.plan.atoms)
 
     whole, rng = np.arange(len(table.rows)), np.random.default_rng(random_state)
-    drawn = whole if len(whole) <= MOST_AT_FIRST else np.sort(rng.choice(whole, MOST_AT_FIRST, replace=False))
-    rows = warped(drawn)
+    count = min(len(whole), _sampled(len(warps), LEAST_TRAINING, MOST_TRAINING, MOST_PRODUCTS))
+    rows = warped(_drawn(whole, count, rng))
     mixture = blocks.fit(rows, settings, blocks_start.start(rows, settings, random_state), progress=moved)
-    if len(drawn) < len(whole) and not mixture.interrupted:
-        rows = warped(whole)
-        mixture = blocks.fit(rows, settings, blocks.responsibilities(mixture, rows)[:, : settings.components], rounds=LAST_ROUNDS)
+    later = _sampled(len(warps), MOST_TRAINING, MOST_AT_FIRST, PRODUCTS_AT_FIRST)
+    for most, rounds in ((later, LATER_ROUNDS), (len(whole), LAST_ROUNDS)):
+        if count < min(most, len(whole)) and not mixture.interrupted:
+            count = min(most, len(whole))
+            rows = warped(_drawn(whole, count, rng))
+            mixture = blocks.fit(rows, settings, blocks.responsibilities(mixture, rows)[:, : settings.components], rounds=rounds)
     return replace(mixture, interrupted=mixture.interrupted or choice.interrupted), warps
 
 

@@ -1,8 +1,8 @@
 """Where the components of a mixture of blocks begin: clusters of rows within each class, or shells around its mean.
 
-Where columns have atoms, rows with different columns at them start apart. Clusters are found by k-means over the bins of all
-variables. Shells are rows about as far from the mean of their class, in deviations of their class: where tails are heavy, a
-class is Gaussians of one mean and several widths.
+Where columns have atoms or codes, rows with different columns at them start apart. Clusters are found by k-means over the bins
+of all variables. Shells are rows about as far from the mean of their class, in deviations of their class: where tails are heavy,
+a class is Gaussians of one mean and several widths.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from likely.schema.values import Numbers
 
 #: Rows that clusters are found in.
 FIRST_ROWS = 2_000
-#: A part of a class with other columns at atoms starts alone with as many rows, and this share of all.
+#: A part of a class with other columns at atoms or codes starts alone with as many rows, and this share of all.
 FEWEST_ROWS, FEWEST_SHARE = 30, 0.01
 #: The share of the diagonal in the covariance by which rows are far from a mean.
 LOOSE = 0.05
@@ -38,6 +38,13 @@ def start(table: BlockTable, settings: Settings, random_state: int) -> Numbers:
         if len(inside):
             first[inside, end - count : end] = divided(table, inside, count, rng)
     return first
+
+
+def divides(table: BlockTable, settings: Settings) -> bool:
+    """Whether some class, or part of one, has several components: only then it matters where they begin."""
+    groups = _groups(table, settings.components)
+    shares = _shares(np.bincount(groups, weights=table.weights).astype(np.float64), settings.components)
+    return shares is None or bool(shares.max() > 1)
 
 
 def _groups(table: BlockTable, most: int) -> Indices:

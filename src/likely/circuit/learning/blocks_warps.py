@@ -50,7 +50,7 @@ LEAST_VARIANCE = 1e-300
 #: Rounds of Newton's method, and the gain in nats that ends them.
 ROUNDS, NO_GAIN = 50, 1e-6
 #: A warp is judged on at most as many rows.
-MOST_ROWS = 20_000
+MOST_ROWS = 5_000
 
 
 @dataclass(frozen=True)

@@ -104,11 +104,6 @@ class Grown:
         """How many nodes the circuit has."""
         return len(self.circuit_nodes)
 
-    @property
-    def parameters(self) -> int:
-        """The numbers that were learned: in each context, the bins of its variable."""
-        return sum(contexts * (size - 1) for contexts, size in (table.shape for table in self.probabilities))
-
     def _context(self, builder: Builder, variable: int, context: int, part: Indices, made: list[list[int]]) -> int:
         """The node of one context: a leaf, its product with what is below, or a sum of such products, one per part."""
         probabilities = self.probabilities[variable][context]

@@ -28,8 +28,11 @@ from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Schema
 from likely.schema.values import Numbers
 
-#: What "auto" chooses from, where it suits the table. Add "blocks" when the engines can bound them.
-AUTO: tuple[Method, ...] = ("mixture", "tree")
+#: What there is to choose from, where it suits the table.
+METHODS: tuple[Method, ...] = ("mixture", "tree", "blocks")
+#: "auto" considers blocks if so many columns may join one, and this share of all: in a table that is mostly discrete there is
+#: little that they could tell, and a circuit without them is quicker to search.
+FEWEST_IN_BLOCK, SHARE_IN_BLOCK = 2, 0.25
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def learn(
     y: Any = None,
     schema: Schema | None = None,
     *,
-    method: Literal["auto", "mixture", "tree", "blocks", "learnspn"] = "auto",
+    method: Literal["auto", "histograms", "mixture", "tree", "blocks", "learnspn"] = "auto",
     nodes: int | None = None,
     min_slice: float = 1 / 20,
     threshold: float = 0.3,
@@ -90,10 +93,11 @@ def learn(
         schema: What the columns are; inferred if left out, with room for numbers beyond those of the table. All of the
             circuit's mass lies within the bounds of the features.
         method: "mixture" (`learning.mixture`: small and likely for any table), "tree" (`learning.grow`: for discrete
-            tables, where each variable has at most 32 bins), "blocks" (`learning.outcomes`: for tables with reals; whichever is
-            best on held-out rows of a mixture of warped Gaussians of the columns of numbers, `learning.blocks`, of one of the
-            former, and of a mixture of both), "learnspn" (`learning.learnspn`: the paper's learner), or "auto": a tree, if the
-            table is discrete and the tree is better on held-out rows, else a mixture.
+            tables, where each variable has at most 32 bins), "histograms" (a tree, if the table is discrete and the tree is
+            better on held-out rows, else a mixture), "blocks" (`learning.outcomes`: for tables with reals; whichever is best on
+            held-out rows of a mixture of warped Gaussians of the columns of numbers, `learning.blocks`, of histograms, and of a
+            mixture of both), "learnspn" (`learning.learnspn`: the paper's learner), or "auto": as "blocks", if a quarter of the
+            columns or more, and two at least, may join a block; else as "histograms".
         nodes: The most nodes of a mixture or tree, which has at least a leaf per variable; a block counts as many as it has
             parameters. Left out, a few sizes are tried, and the smallest is taken that is not worse on held-out rows
             (`learning.model_selection`).
@@ -160,13 +164,8 @@ def _circuit(table: Table, nodes: tuple[Node, ...], floor: float | None) -> Circ
 
 def _methods(method: str, bins: Sequence[Bins], table: Table) -> tuple[Method, ...]:
     """The methods to choose from."""
-    suits = {
-        "mixture": True,
-        "tree": grow.suits(bins),
-        "blocks": len(blocks_selection.suits(table)) >= (1 if method == "blocks" else 2),
-    }
-    if method == "auto":
-        return tuple(each for each in AUTO if suits[each])
+    inside, least = len(blocks_selection.suits(table)), max(FEWEST_IN_BLOCK, SHARE_IN_BLOCK * len(table.features))
+    suits = {"mixture": True, "tree": grow.suits(bins), "blocks": inside >= (1 if method == "blocks" else least)}
     if method == "tree" and not suits["tree"]:
         widest = max(bins, key=len)
         rule = f"have at most {grow.MOST_BINS} bins, and all together {grow.MOST_BINS_IN_ALL}"
@@ -175,8 +174,8 @@ def _methods(method: str, bins: Sequence[Bins], table: Table) -> tuple[Method, .
     if method == "blocks" and not suits["blocks"]:
         rule = f"have a column of numbers with {blocks_selection.FEWEST_VALUES} values, none of them in most rows"
         raise CircuitError("A table to learn blocks of", rule, "none", "use method='auto'")
-    among: tuple[Method, ...] = ("mixture", "tree", "blocks")
-    return tuple(each for each in among if each == method or (method == "blocks" and suits[each]))
+    suits["blocks"] &= method in ("auto", "blocks")
+    return tuple(each for each in METHODS if (suits[each] if method in ("auto", "histograms", "blocks") else each == method))
 
 
 def _learnspn(table: Table, min_slice: float, threshold: float, finest: float, random_state: int, move: Move) -> Outcome:
@@ -211,8 +210,8 @@ def _floor(nodes: tuple[Node, ...]) -> float:
 
 
 def _check_settings(method: str, nodes: Any, weights: Any, min_slice: float, finest: float) -> None:
-    if method not in ("auto", "mixture", "tree", "blocks", "learnspn"):
-        known = "be 'auto', 'mixture', 'tree', 'blocks' or 'learnspn'"
+    if method not in ("auto", "histograms", "mixture", "tree", "blocks", "learnspn"):
+        known = "be 'auto', 'histograms', 'mixture', 'tree', 'blocks' or 'learnspn'"
         raise CircuitError("method", known, repr(method), "'auto' is the default")
     if nodes is not None and not (isinstance(nodes, (int, np.integer)) and nodes >= 1):
         raise CircuitError("nodes", "be a whole number of at least 1", repr(nodes), "leave it out")

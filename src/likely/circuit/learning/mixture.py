@@ -70,12 +70,6 @@ class Mixture:
         """The nodes of the circuit."""
         return 1 + self.components + sum(int(leaf.max()) + 1 for leaf in self.leaf)
 
-    @property
-    def parameters(self) -> int:
-        """The numbers that were learned: weights, and the bins of leaves."""
-        leaves = sum((int(leaf.max()) + 1) * (counts.shape[1] - 1) for leaf, counts in zip(self.leaf, self.counts, strict=True))
-        return int(self.components - 1 + leaves)
-
     def tables(self, factor: float = 1.0) -> list[Numbers]:
         """Per variable the leaves' probabilities of bins (leaf x bin)."""
         return [

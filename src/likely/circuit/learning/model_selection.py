@@ -10,7 +10,7 @@ held out, and without their copies.
 
 Mixtures take longer than trees, and gain less and less with each component. So the largest is not tried when the one before
 it was worse than a smaller one, or when a tree is ahead of it by more than it has gained on the product of independent
-variables.
+variables; and no larger one is tried when a mixture of blocks (`learning.blocks_selection`) is.
 """
 
 from __future__ import annotations
@@ -53,12 +53,11 @@ TREE_PER_VARIABLE = 16
 
 @dataclass(frozen=True)
 class Judged:
-    """Something learned, judged: the log-likelihood of each held-out row, the rows' weights, its size and parameters."""
+    """Something learned, judged: the log-likelihood of each held-out row, the rows' weights, and its size."""
 
     logs: Numbers
     weights: Numbers
     size: int
-    parameters: int
 
     @property
     def mean(self) -> float:
@@ -66,23 +65,18 @@ class Judged:
         return float(np.average(self.logs, weights=self.weights))
 
 
-def plainest(
-    candidates: Sequence[Judged], by: Literal["size", "parameters"] = "size", matters: float = NO_MATTER, errors: float = 1.0
-) -> int:
-    """The place of the smallest (by nodes or parameters) that is not worse than the best.
+def clearly_better(judged: Judged, other: Judged, matters: float = NO_MATTER, errors: float = 1.0) -> bool:
+    """Whether something is better than another: by more than so many standard errors of their difference, and as matters."""
+    ahead = judged.mean - other.mean
+    spread = np.average((judged.logs - other.logs - ahead) ** 2, weights=judged.weights)
+    return ahead > max(errors * float(np.sqrt(spread / len(judged.logs))), matters)
 
-    That is, by no more than so many standard errors of their difference, or by nothing that matters. Of equally large ones,
-    the best.
-    """
+
+def plainest(candidates: Sequence[Judged]) -> int:
+    """The place of the smallest that the best is not clearly better than; of equally large ones, of the best."""
     best = max(candidates, key=lambda judged: judged.mean)
-
-    def good_enough(judged: Judged) -> bool:
-        behind = best.mean - judged.mean
-        spread = np.average((best.logs - judged.logs - behind) ** 2, weights=judged.weights)
-        return behind <= max(errors * float(np.sqrt(spread / len(judged.logs))), matters)
-
-    places = [place for place, judged in enumerate(candidates) if good_enough(judged)]
-    return min(places, key=lambda place: (getattr(candidates[place], by), -candidates[place].mean))
+    places = [place for place, judged in enumerate(candidates) if not clearly_better(best, judged)]
+    return min(places, key=lambda place: (candidates[place].size, -candidates[place].mean))
 
 
 @dataclass(frozen=True)
@@ -125,13 +119,15 @@ def select(
     random_state: int,
     *,
     methods: Sequence[Method] = ("mixture",),
+    rival: float = -math.inf,
     groups: Indices | None = None,
     threads: int,
     progress: Move,
 ) -> Choice:
     """The method and size to learn with; `nodes`, if given, and then only which method is better on held-out rows.
 
-    Rows of a group (`learning.splits.copies`) are held out together; left out, each row is alone.
+    Rows of a group (`learning.splits.copies`) are held out together; left out, each row is alone. `rival` is the mean
+    log-likelihood of the same rows under something else that there is to choose from.
     """
     rows, variables = table.places.shape
     if rows < FEWEST_ROWS:
@@ -151,7 +147,7 @@ def select(
                 for trial, last in zip(trials, fitted(method, training, sizes, random_state, threads=threads), strict=True):
                     trial.add(last, unseen, threads)
             tried += trials
-            if _hopeless(tried, max(plan[-1][1]), weights):
+            if _hopeless(tried, max(plan[-1][1]), weights, rival):
                 break
     except KeyboardInterrupt:
         return _kept(last or mixture.fit(table, variables + 1, random_state, threads=threads))
@@ -177,20 +173,18 @@ def _plan(methods: Sequence[Method], rows: int, variables: int, nodes: int | Non
 
 @dataclass
 class _Trial:
-    """A method and a size at most: nodes and parameters of what was learned, and held-out log-likelihoods, fold by fold."""
+    """A method and a size at most: nodes of what was learned, and held-out log-likelihoods, fold by fold."""
 
     method: Method
     most: int
     nodes: list[int] = field(default_factory=list)
     logs: list[Numbers] = field(default_factory=list)
-    parameters: list[int] = field(default_factory=list)
 
     def add(self, learned: Mixture | Grown, unseen: Binned, threads: int) -> None:
         """Judge what was learned in one fold; an interrupt if Ctrl-C had ended it."""
         if learned.interrupted:
             raise KeyboardInterrupt
         self.nodes.append(learned.nodes)
-        self.parameters.append(learned.parameters)
         if isinstance(learned, Mixture):
             self.logs.append(mixture.log_densities(learned, unseen, threads))
         else:
@@ -219,15 +213,22 @@ def splits(groups: Indices, variables: int, rng: np.random.Generator) -> Iterato
     yield of(order[count : count + training]), of(order[:count])
 
 
-def _hopeless(trials: Sequence[_Trial], most: int, weights: Numbers) -> bool:
-    """Whether a mixture of at most so many nodes will not catch up with a smaller one, or with the best tree."""
+def _hopeless(trials: Sequence[_Trial], most: int, weights: Numbers, rival: float = -math.inf) -> bool:
+    """Whether a mixture of at most so many nodes will not catch up with a smaller one, the best tree or a rival."""
     trees = [trial.mean(weights) for trial in trials if trial.method == "tree"]
     mixtures = [trial.mean(weights) for trial in trials if trial.method == "mixture"]
-    if len(mixtures) < 2 or 2 * trials[-1].most < most:
+    if len(mixtures) < 2:
         return False
-    if mixtures[-1] < mixtures[-2]:
-        return True
-    return bool(trees) and 0 < mixtures[-1] - mixtures[0] < max(trees) - mixtures[-1]
+    gained = mixtures[-1] - mixtures[0]
+    if 2 * trials[-1].most < most:
+        return 0 < gained < rival - mixtures[-1]
+    return mixtures[-1] < mixtures[-2] or 0 < gained < max([rival, *trees]) - mixtures[-1]
+
+
+def unjudged(table: Binned, nodes: int | None) -> Choice:
+    """A small mixture, where there is no time to try any."""
+    rows, variables = table.places.shape
+    return Choice(max(variables + 1, largest(rows, variables) // max(PARTS)) if nodes is None else nodes, math.nan)
 
 
 def _untried(rows: int, variables: int, method: Method) -> int:
@@ -237,6 +238,6 @@ def _untried(rows: int, variables: int, method: Method) -> int:
 
 def _smallest(trials: Sequence[_Trial], weights: Numbers) -> Choice:
     """The one with the fewest nodes that is not worse than the best."""
-    judged = [Judged(np.concatenate(trial.logs), weights, sum(trial.nodes), max(trial.parameters)) for trial in trials]
+    judged = [Judged(np.concatenate(trial.logs), weights, sum(trial.nodes)) for trial in trials]
     place = plainest(judged)
     return Choice(trials[place].most, judged[place].mean, None, trials[place].method, judged[place])

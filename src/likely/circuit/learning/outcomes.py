@@ -1,9 +1,10 @@
 """Histograms, blocks, or a mixture of both: what is best on held-out rows, learned from all of them.
 
 Circuits of histograms (`learning.model_selection`) and mixtures of blocks (`learning.blocks_selection`) are judged by the same
-held-out rows. Blocks are taken if these are likelier by more than a standard error of the difference, or likelier at all with
-fewer parameters. It is also known row by row how likely a mixture of the two circuits would make them, with the weight
-that suits them best: it is taken if it gains more than two such errors, and enough to be worth two circuits.
+held-out rows. Blocks are taken if these are likelier by more than a standard error of the difference: histograms are quicker
+to search, as they are constant on cells. It is also known row by row how likely a mixture of the two circuits would make
+them, with the weight that suits them best: it is taken if it gains more than two such errors, and enough to be worth two
+circuits.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import bins_of
 from likely.circuit.learning.blocks_selection import BlockChoice
 from likely.circuit.learning.grow import Grown
-from likely.circuit.learning.model_selection import Choice, Judged, plainest
+from likely.circuit.learning.model_selection import Choice, Judged, clearly_better
 from likely.circuit.learning.splits import copies
 from likely.circuit.learning.table import Table
 from likely.circuit.model.builder import Builder
@@ -69,30 +70,36 @@ class Learner:
             move: Moves a progress bar.
         """
         binned = self.binned(table)
-        histograms: list[Literal["mixture", "tree"]] = [each for each in methods if each != "blocks"]
-        half = 0.25 if "blocks" in methods else 0.5
-        choice = model_selection.select(
+        first, last = part(move, 0.0, 0.5), part(move, 0.5, 1.0)
+        if "blocks" not in methods:
+            return self._histograms(binned, self._tried(table, binned, methods, nodes, -math.inf, first), last)
+        blocks = blocks_selection.select(table, binned, nodes, self.random_state, progress=part(first, 0.0, 0.5))
+        if blocks.interrupted:
+            return replace(self._histograms(binned, model_selection.unjudged(binned, nodes), nowhere), interrupted=True)
+        rival = -math.inf if blocks.judged is None else blocks.judged.mean
+        choice = self._tried(table, binned, methods, nodes, rival, part(first, 0.5, 1.0))
+        if blocks.judged is None or choice.judged is None or (nodes is not None and blocks.plan.size(table) > nodes):
+            return self._histograms(binned, choice, last)
+        gain = clearly_better(blocks.judged, choice.judged)
+        judged, share = mixed(choice.judged, blocks.judged)
+        if nodes is None and clearly_better(judged, blocks.judged if gain else choice.judged, matters=WORTH, errors=ERRORS):
+            return self._both(table, choice, blocks, judged, share, last)
+        return self._blocks(table, binned, blocks, last) if gain else self._histograms(binned, choice, last)
+
+    def _tried(
+        self, table: Table, binned: Binned, methods: tuple[Method, ...], nodes: int | None, rival: float, move: Move
+    ) -> Choice:
+        """Which mixture or tree is best on held-out rows, where blocks are a rival with this mean log-likelihood."""
+        return model_selection.select(
             binned,
             nodes,
             self.random_state,
-            methods=histograms,
+            methods=[each for each in methods if each != "blocks"],
+            rival=rival,
             groups=copies(table.rows),
             threads=self.threads,
-            progress=part(move, 0.0, half),
+            progress=move,
         )
-        last = part(move, 0.5, 1.0)
-        if choice.kept is not None or "blocks" not in methods:
-            return self._histograms(binned, choice, last)
-        blocks = blocks_selection.select(table, binned, nodes, self.random_state, progress=part(move, half, 0.5))
-        if blocks.judged is None or choice.judged is None:
-            made = self._histograms(binned, choice, last)
-            return replace(made, interrupted=made.interrupted or blocks.interrupted)
-        judged, share = mixed(choice.judged, blocks.judged)
-        singles = [choice.judged, blocks.judged]
-        place = plainest(singles, by="parameters") if blocks.judged.mean > choice.judged.mean else 0
-        if nodes is None and plainest([singles[place], judged], by="parameters", matters=WORTH, errors=ERRORS):
-            return self._both(table, choice, blocks, judged, share, last)
-        return self._blocks(table, binned, blocks, last) if place else self._histograms(binned, choice, last)
 
     def _histograms(self, binned: Binned, choice: Choice, move: Move) -> Outcome:
         """The mixture or tree that was chosen, learned from all rows."""
@@ -151,8 +158,7 @@ def mixed(first: Judged, second: Judged) -> tuple[Judged, float]:
         logs = np.logaddexp(math.log(share) + first.logs, math.log1p(-share) + second.logs)
         mean = float(np.average(np.exp(math.log(share) + first.logs - logs), weights=first.weights))
         share = min(max(mean, LEAST_WEIGHT), 1 - LEAST_WEIGHT)
-    parameters = first.parameters + second.parameters + 1
-    return Judged(logs, first.weights, first.size + second.size, parameters), share
+    return Judged(logs, first.weights, first.size + second.size), share
 
 
 def joined(first: tuple[Node, ...], second: tuple[Node, ...], share: float) -> tuple[Node, ...]:

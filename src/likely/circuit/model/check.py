@@ -11,7 +11,7 @@ import numpy as np
 from likely.circuit.model.block_mass import block_mass
 from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.box import mass_logs, on_values
-from likely.circuit.model.measure import mass
+from likely.circuit.model.measure import mass, taken_places
 from likely.circuit.model.nodes import Categories, Coded, Leaf, Node, Product, Sum
 from likely.circuit.model.tolerances import UNIT_SLACK
 from likely.errors import CircuitError
@@ -120,9 +120,9 @@ def _check_block(circuit: Circuit, place: int, block: GaussianBlock) -> None:
         raise CircuitError(f"The variables of block {place}", rule, block.variables, "correct them")
     for variable in block.variables:
         feature = circuit.variables[variable]
-        if not feature.numeric or feature.atoms:
+        if not feature.numeric or taken_places(feature):
             raise CircuitError(
-                f"Block {place}", "be over features of numbers without special codes", f"{feature.name!r} ({feature.kind})",
+                f"Block {place}", "be over features of numbers, none of which is a code", f"{feature.name!r} ({feature.kind})",
                 "give that feature a leaf", feature=feature.name,
             )  # fmt: skip
 

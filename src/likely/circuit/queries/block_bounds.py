@@ -29,7 +29,7 @@ from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.warps import Warp
 from likely.schema.region import Region
-from likely.schema.values import Numbers
+from likely.schema.values import LARGEST, Numbers
 
 #: Of one variable in a box, per piece: z from `low` to `high`, where h(z) = offset + slope z. Columns in this order.
 Pieces: TypeAlias = Numbers
@@ -63,8 +63,7 @@ def block_bounds(block: GaussianBlock, regions: Sequence[Region], floor: float) 
         return BlockBounds(least, least, None)
     with np.errstate(over="ignore", invalid="ignore"):  # where z is so large that its square is no double
         upper, best = _upper(block, pieces)
-    covered = all(warp.lower < region.low and region.high < warp.upper for warp, region in zip(block.warps, regions, strict=True))
-    lower = _lower(block, pieces) if covered else -np.inf
+    lower = _lower(block, pieces) if all(map(_covers, block.warps, regions)) else -np.inf
     return BlockBounds(max(lower, least), max(upper, least), best)
 
 
@@ -91,8 +90,13 @@ def known_bounds(block: GaussianBlock, regions: Sequence[Region | None], floor: 
     return block_bounds(block.marginal(list(known)), list(known.values()), floor) if known else BlockBounds(0.0, 0.0, None)
 
 
+def _covers(warp: Warp, region: Region) -> bool:
+    """Whether every value of a region has a place on a warp; a special code has none."""
+    return max(warp.lower, -LARGEST) < region.low and region.high < warp.upper
+
+
 def _pieces(warp: Warp, region: Region) -> Pieces:
-    """The pieces of a warp that a region meets."""
+    """The pieces of a warp that the numbers of a region meet."""
     marks = [warp.lower, *warp.knots, warp.upper]
     rows = []
     for k, (start, end) in enumerate(pairwise(marks)):
@@ -102,7 +106,7 @@ def _pieces(warp: Warp, region: Region) -> Pieces:
         width = end - start
         slope = tail / (rate * width) if np.isfinite(width) else 0.0
         offset = np.log(rate) - slope * warp.values[0 if k == 0 else -1]
-        for low, high in region.intervals:
+        for low, high in (pair for pair in region.intervals if pair[1] >= -LARGEST):
             first, last = max(low, start), min(high, end)
             if first < last or (first == last and warp.lower < first < warp.upper):
                 rows.append((*warp([first, last]).tolist(), offset, slope))

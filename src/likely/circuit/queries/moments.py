@@ -64,8 +64,10 @@ def moments(circuit: Circuit) -> Moments:
                 c = column[node.variable]
                 mean[place, c], covariance[place, c, c] = leaf_moments(node, circuit.variables[node.variable])
         elif isinstance(node, GaussianBlock):
-            here = [column[j] for j in node.variables]  # features of numbers without codes: all are wanted
-            mean[place, here], covariance[place][np.ix_(here, here)] = block_moments(node)
+            kept = [i for i, j in enumerate(node.variables) if j in column]
+            if kept:
+                here = [column[node.variables[i]] for i in kept]
+                mean[place, here], covariance[place][np.ix_(here, here)] = block_moments(node.marginal(kept))
         elif isinstance(node, Sum):
             weights, children = np.array(node.weights) / sum(node.weights), list(node.children)
             mean[place] = weights @ mean[children]
