@@ -107,6 +107,8 @@ TEST_CASE("smoothed prices: what is fixed stays, and means lie between a term's 
           std::minmax_element(begin + static_cast<std::ptrdiff_t>(term.first), begin + static_cast<std::ptrdiff_t>(term.last));
       CHECK(smoothed.mean_value(place) >= *low - 1e-9);
       CHECK(smoothed.mean_value(place) <= *high + 1e-9);
+      CHECK(std::count(begin + static_cast<std::ptrdiff_t>(term.first), begin + static_cast<std::ptrdiff_t>(term.last),
+                       smoothed.best_value(terms, term)) > 0);
     }
   }
 }

@@ -210,6 +210,29 @@ TEST_CASE("the parts of a split are the box") {
   }
 }
 
+TEST_CASE("a cut beside a number of the grid leaves two smaller boxes that have every number") {
+  Feature hundredths = reals(2.99, 3.39, 3.2);
+  hundredths.grid = 0.01;
+  hundredths.low = {2.99};
+  hundredths.high = {3.39};
+  hundredths.segments = {{2.99, 3.39, 0, 1}};
+  hundredths.segment = {0};
+  const Domain domain = domain_of({hundredths});
+  const Box box = whole(domain);
+  for (const double number : {2.99, 3.0, 3.1, 3.38, 3.39}) {
+    for (const double at :
+         {std::nextafter(number, -kInf), number, std::nextafter(number, kInf), number - 1e-12, number + 0.004}) {
+      const std::vector<Box> parts = split_at(domain, box, {0, at});
+      REQUIRE(parts.size() == 2);
+      for (const Box& part : parts) CHECK(part.range[0].high - part.range[0].low < box.range[0].high - box.range[0].low - 0.005);
+      for (int step = 299; step <= 339; ++step) {
+        const double value = step / 100.0;
+        CHECK(parts[0].contains(domain, &value) != parts[1].contains(domain, &value));
+      }
+    }
+  }
+}
+
 TEST_CASE("small searches against enumeration, with the optimum followed") {
   int answered = 0;
   for (unsigned seed = 0; seed < 90; ++seed) {

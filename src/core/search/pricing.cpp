@@ -409,7 +409,9 @@ class Pricing {
     std::vector<double> at = first || !search_for_prices
                                  ? first_prices(problem_, pricing, evaluation_, cost, weight > 0 ? 1 / weight : 0)
                                  : pricing.variables(demand_.prices[p]);
+    const std::vector<double> begun = at;
     if (search_for_prices && lower_smoothed(p, cost, first, at)) return;
+    at = begun;
     PriceSearch search(pricing, cost, weight > 0 ? 1 : 0);
     // Of leaves of one feature the goals' own multipliers are nearly the best, and the search would take longer than it saves.
     const int steps = !search_for_prices ? 1 : first ? tolerance::kFirstPriceSteps : tolerance::kPriceSteps;
@@ -427,6 +429,8 @@ class Pricing {
     pricings_[p].raise_from_zero(terms_, at);
     smoothed_.lower(terms_, demand_.weight > 0 ? 1 : 0, first ? tolerance::kFirstTemperature : tolerance::kWarmTemperature, point,
                     at);
+    const auto finite = [](double one) { return std::isfinite(one); };
+    if (!std::all_of(point.begin(), point.end(), finite) || !std::all_of(at.begin(), at.end(), finite)) return false;
     demand_.likelihood.set_points(p, point, demand_.priced.parts[p]);
     lines_[p] = pricings_[p].line(at, &values_[p]);
     demand_.prices[p] = pricings_[p].prices(at);
@@ -435,7 +439,8 @@ class Pricing {
     return true;
   }
 
-  // The row of the terms' means, and by how much each term is less there than where it is greatest.
+  // The row of the terms' means, or where a feature has atoms, of its best candidates; and by how much each term is less at its
+  // mean than where it is greatest.
   void point_to(std::size_t p, const std::vector<double>& prices) {
     std::vector<double>&row = demand_.priced.pointed[p], &gaps = demand_.priced.gaps[p], gains(prices.size());
     row = evaluation_.cheapest;
@@ -444,8 +449,9 @@ class Pricing {
       const PartTerms::Term& term = terms_.terms[t];
       const std::size_t j = term.feature;
       double z = 0;
-      row[j] = smoothed_.mean_value(t);
+      row[j] = smoothed_.best_value(terms_, term);
       if (node_.box.atom_count(problem_.domain.features[j]) > 0) continue;
+      row[j] = smoothed_.mean_value(t);
       const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = smoothed_.mean_z(term)) : row[j];
       const double height = demand_.likelihood.height_at(p, j, at, z);
       pricings_[p].gains(j, at, gains.data());

@@ -54,7 +54,7 @@ void Search::find_first_answers(const std::vector<std::vector<double>>& starts) 
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) known_rows(problem_, starts, a, pool_, workspace_, more);
   single_change_scan(problem_, pool_, workspace_, more);
   if (workspace_.units) walk_regions(problem_, starts, pool_, workspace_, more);
-  if (problem_.likelihood && problem_.likelihood->has_blocks()) search_from_known(starts);
+  if (problem_.likelihood && problem_.likelihood->has_blocks() && problem_.likelihood_weight == 0) search_from_known(starts);
 }
 
 // Of every alternative, the best known row and what is near it: it may be better in the end than one that is better now, and

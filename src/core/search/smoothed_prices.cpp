@@ -149,6 +149,13 @@ double SmoothedPrices::height_of(const PartTerms::Term& term, double height, dou
   return sum;
 }
 
+double SmoothedPrices::best_value(const PartTerms& t, const PartTerms::Term& term) const {
+  const auto begin = weight_.begin();
+  const auto best =
+      std::max_element(begin + static_cast<std::ptrdiff_t>(term.first), begin + static_cast<std::ptrdiff_t>(term.last));
+  return t.value[static_cast<std::size_t>(best - begin)];
+}
+
 // Newton's step, with the point eliminated: (R + temperature / variance) move = right-hand side, for the point and each price.
 bool SmoothedPrices::direction(const PartTerms& t, std::size_t fixed, double temperature) {
   const std::size_t n = t.coordinates, q = t.prices;

@@ -43,6 +43,7 @@ class SmoothedPrices {
   double mean_z(const PartTerms::Term& term) const { return mean_z_[static_cast<std::size_t>(term.coordinate)]; }
   double mean_value(std::size_t term) const { return mean_value_[term]; }
   double mean_height(std::size_t term) const { return mean_height_[term]; }
+  double best_value(const PartTerms& terms, const PartTerms::Term& term) const;  // the value with the largest weight
   // What a term has to be greatest of, at a value with this height, coordinate and gains.
   double height_of(const PartTerms::Term& term, double height, double z, const double* gains,
                    const std::vector<double>& prices) const;
