@@ -17,7 +17,7 @@ import likely
 
 #: The most rows of a table.
 MOST_ROWS = 10_000
-KEEL = ("pima", "vehicle", "ionosphere", "sonar", "twonorm", "magic")
+KEEL = ("pima", "vehicle", "ionosphere", "sonar", "twonorm", "ring", "magic")
 
 
 @dataclass(frozen=True)

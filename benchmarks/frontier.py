@@ -1,140 +1,266 @@
-"""Tables of many reals: how many questions are certified, and what HiGHS does with the same ones.
+"""Tables of many reals: how many questions are certified, how soon answers are good, and what others do with the same questions.
 
-    python benchmarks/frontier.py [--data wine sonar] [--hidden 20-10 50-50] [--rows 6] [--limit-seconds 10] [--json OUT]
+    python benchmarks/frontier.py OUT.jsonl [--data wine sonar] [--models logistic 20-10] [--densities none blocks] [--rows 6]
+                                  [--limit-seconds 10] [--mio-rows 1] [--mio-seconds 5] [--rivals PYTHON] [--circuits FOLDER]
+    python benchmarks/frontier.py OUT.jsonl --table        prints what is in the file
+    python benchmarks/frontier.py OUT.jsonl --picture P    draws it
 
-Logistic regressions and ReLU networks behind a scaler, on tables of 8 to 60 numbers (forests: frontier_trees.py); each question
-asks for the nearest row (costs of 1 / MAD) that the model decides otherwise than a test row. The same problem is given to our
-exact engine, from training rows, and to our mixed-integer programme with HiGHS, from the same rows, one after the other in one
-run and on one thread.
+Every question (frontier_questions.py) asks for the nearest row (costs of 1 / MAD) of another class. Our exact engine begins with
+training rows; so does our mixed-integer programme with HiGHS, in the same run, on one thread, for the first rows of each table.
+With --rivals, an interpreter that has them (it may be this one) asks treecf and dtai-veritas about the forests, without a
+likelihood. A record is appended per question: what is in the file is not asked again, so a run may be ended and repeated.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import density_data
+import frontier_questions as questions
+import frontier_rivals
 import numpy as np
-import pandas as pd
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from summary import Column, head, line, one_thread, share, spread
+from summary import Column, head, line, one_thread, share
 
-import likely
 from likely import mio, search
-from likely.problem import Limits, Problem, Result, not_class
+from likely.problem import Limits
 
-DATA = ("pima", "wine", "vehicle", "twonorm", "breast_cancer", "ionosphere", "sonar")
-HIDDEN = ("logistic", "20-10", "50-50", "64-32")
-#: Training rows that a search begins with.
-STARTS = 50
+Record = dict[str, Any]
+Key = tuple[str, ...]
 
-
-def questions(name: str, hidden: str, count: int) -> list[tuple[Problem, np.ndarray[Any, Any]]]:
-    """A model trained on three quarters of a table; of some test rows, what is asked and where to begin."""
-    data = density_data.DATA[name]()
-    if data.y is None:
-        raise ValueError(f"{name} has no classes")
-    X = data.X.loc[:, data.X.nunique() > 2]
-    train, test, y, _ = train_test_split(X, data.y.astype(str), random_state=0, stratify=data.y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # whether it converged or not
-        model = make_pipeline(StandardScaler(), classifier(hidden)).fit(train, y)
-    return [asked(model, train, test.iloc[[place]]) for place in range(count)]
+#: engine -> what it is called
+PEERS = {"mio": "HiGHS", "treecf": "treecf", "veritas": "veritas"}
+KEY = ("engine", "data", "model", "density", "row")
 
 
-def classifier(hidden: str) -> Any:
-    """A network with hidden layers of these widths, or a logistic regression."""
-    if hidden == "logistic":
-        return LogisticRegression(max_iter=1000)
-    return MLPClassifier(tuple(int(width) for width in hidden.split("-")), max_iter=400, random_state=0)
+def key_of(record: Record) -> Key:
+    """What tells questions and engines apart."""
+    return tuple(str(record[name]) for name in KEY)
 
 
-def asked(model: Any, train: pd.DataFrame, row: pd.DataFrame) -> tuple[Problem, np.ndarray[Any, Any]]:
-    """Any other class than a row has, and the training rows of another one that are nearest to it."""
-    schema = likely.Schema.infer(train)
-    factual = schema.encode_row(row.iloc[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # test rows may lie outside of what was seen
-        schema = schema.widened(factual)
-    form = likely.predictor.read(model, schema)
-    label = model.predict(row)[0]
-    others = schema.encode(train)[model.predict(train) != label]
-    nearest = np.argsort((np.abs(others - factual) / train.std().to_numpy()).sum(axis=1))[:STARTS]
-    return Problem(schema, factual, form, not_class(form, label)), others[nearest]
+def read(path: Path) -> list[Record]:
+    """The records of a file; a line that was cut off is none."""
+    records = []
+    for text in path.read_text().splitlines() if path.exists() else []:
+        try:
+            records.append(json.loads(text))
+        except json.JSONDecodeError:
+            continue
+    return records
 
 
-def timed(solve: Callable[..., Result], problem: Problem, starts: np.ndarray[Any, Any], seconds: float) -> dict[str, Any]:
-    """What an engine says of one question, and how long it took."""
-    began = time.perf_counter()
-    result = solve(problem, Limits(seconds=seconds), starts=starts)
-    took = time.perf_counter() - began
-    return {
-        "certified": result.status == "optimal", "seconds": took, "nodes": result.statistics.nodes,
-        "upper": result.bounds.upper, "lower": result.bounds.lower,
-    }  # fmt: skip
+class Book:
+    """The file of records: what is in it is known."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.known = {key_of(record) for record in read(path)}
+
+    def lacks(self, engine: str, data: str, model: str, density: str, row: int) -> bool:
+        """Whether a question was not answered yet."""
+        return (engine, data, model, density, str(row)) not in self.known
+
+    def add(self, record: Record) -> None:
+        """One more line."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+        self.known.add(key_of(record))
 
 
-def measured(name: str, hidden: str, options: argparse.Namespace) -> dict[str, Any]:
-    """One table and one size of network."""
+# -- measuring ----------------------------------------------------------------------------------------------------------
+
+
+def measure(book: Book, options: argparse.Namespace) -> None:
+    """Asks everything that is not in the book."""
+    for data in options.data:
+        for family in dict.fromkeys(questions.MODELS[model][0] for model in options.models):
+            table = questions.Table(data, "forests" if family == "forests" else "others", options.rows)
+            models = [model for model in options.models if questions.MODELS[model][0] == family]
+            for density in options.densities:
+                some = [model for model in models if not answered(book, table, model, density, options)]
+                if some:
+                    measure_table(book, table, some, density, options)
+
+
+def answered(book: Book, table: questions.Table, model: str, density: str, options: argparse.Namespace) -> bool:
+    """Whether all that is asked about a model is in the book."""
+    asked = [(engine, row) for engine, rows in engines(options) for row in range(rows)]
+    if rivals_know(model, density, options):
+        asked.append(("treecf", 0))
+    return not any(book.lacks(engine, table.name, model, density, row) for engine, row in asked)
+
+
+def rivals_know(model: str, density: str, options: argparse.Namespace) -> bool:
+    """Whether rivals are asked about a model."""
+    return options.rivals is not None and density == "none" and questions.MODELS[model][0] == "forests"
+
+
+def engines(options: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    """Our engines, and how many rows each is asked about."""
+    yield "search", options.rows
+    if options.mio_rows > 0:
+        yield "mio", options.mio_rows
+
+
+def measure_table(book: Book, table: questions.Table, models: list[str], density: str, options: argparse.Namespace) -> None:
+    """One table and one likelihood, all models of a family."""
     with one_thread():
-        asked_of = questions(name, hidden, options.rows)
-        ours = [timed(search.solve, problem, starts, options.limit_seconds) for problem, starts in asked_of]
-        theirs = [timed(mio.solve, problem, starts, options.mio_seconds) for problem, starts in asked_of]
-    both = [(a, b) for a, b in zip(ours, theirs, strict=True) if np.isfinite(a["upper"]) and np.isfinite(b["upper"])]
+        likelihood = None if density == "none" else questions.density(table, density, options.circuits)
+        for name in models:
+            model, form = questions.fitted(table, name)
+            about = {"data": table.name, "reals": len(table.schema), "model": name, "density": density}
+            asked = list(questions.asked(table, model, form, likelihood, options.rows))
+            search.solve(asked[0].problem, Limits(nodes=1))  # what is loaded once
+            for question in asked:
+                ask(book, question, about, options)
+            if rivals_know(name, density, options) and book.lacks("treecf", table.name, name, density, 0):
+                theirs = frontier_rivals.of_trees(table, form, table.rows, options.limit_seconds, options.rivals)
+                for rival, records in theirs.items():
+                    for record in records:
+                        book.add({"engine": rival, **about, "limit": options.limit_seconds, **record})
+
+
+def ask(book: Book, question: questions.Question, about: Record, options: argparse.Namespace) -> None:
+    """One question to our engines."""
+    limits = {"search": options.limit_seconds, "mio": options.mio_seconds}
+    solve = {"search": search.solve, "mio": mio.solve}
+    for engine, rows in engines(options):
+        if question.row >= rows or not book.lacks(engine, about["data"], about["model"], about["density"], question.row):
+            continue
+        record = frontier_rivals.solved(solve[engine], question, limits[engine])
+        book.add({"engine": engine, **about, "limit": limits[engine], **record})
+        upper, lower = record["upper"] or np.inf, record["lower"] or 0
+        print(
+            f"{about['data']:14} {about['model']:14} {about['density']:10} {question.row:3} {engine:6} {record['status']:10}"
+            f" {upper:10.4f} {lower:10.4f} {record['nodes']:7} {record['processor_seconds']:7.2f} s",
+            flush=True,
+        )
+
+
+# -- the table ----------------------------------------------------------------------------------------------------------
+
+
+def gap(record: Record) -> float:
+    """How much of an answer's cost is not proved."""
+    if record["certified"]:
+        return 0.0
+    return 1.0 if record["upper"] is None else (record["upper"] - (record["lower"] or 0)) / max(record["upper"], 1e-12)
+
+
+def summed_up(records: list[Record]) -> list[Record]:
+    """A line per model, table and likelihood; what peers did with the same rows is beside it."""
+    groups: dict[Key, dict[str, dict[int, Record]]] = {}
+    for record in records:
+        group = groups.setdefault((record["model"], record["density"], record["data"]), {})
+        group.setdefault(record["engine"], {})[record["row"]] = record
+    lines = []
+    for model in questions.MODELS:
+        for density in questions.DENSITIES:
+            lines += [
+                one_line(model, density, data, groups[model, density, data])
+                for data in questions.DATA
+                if "search" in groups.get((model, density, data), {})
+            ]
+    return lines
+
+
+def one_line(model: str, density: str, data: str, by_engine: dict[str, dict[int, Record]]) -> Record:
+    """What one group of questions came to."""
+    ours = by_engine["search"]
+    best = {
+        row: min((of[row]["upper"] for name, of in by_engine.items() if row in of and of[row]["upper"] is not None), default=None)
+        for row in ours
+    }
+    with_answer = [row for row in ours if best[row] is not None]
+    near = [frontier_rivals.near_seconds(ours[row], best[row] or 0) <= ours[row]["limit"] / 10 for row in with_answer]
+    peers = {name: compared(ours, of) for name, of in by_engine.items() if name != "search"}
     return {
-        "data": name, "reals": len(asked_of[0][0].schema), "hidden": hidden, "questions": len(ours),
-        "certified": share(a["certified"] for a in ours), "seconds": spread(a["seconds"] for a in ours),
-        "nodes": spread(a["nodes"] for a in ours),
-        "gap": float(np.mean([(a["upper"] - a["lower"]) / a["upper"] for a in ours])),
-        "mio_certified": share(b["certified"] for b in theirs), "mio_seconds": spread(b["seconds"] for b in theirs),
-        "mio_answers": len(both),
-        "cost_ratio": float(np.median([a["upper"] / b["upper"] for a, b in both])) if both else None,
-        "time_ratio": float(np.median([b["seconds"] / a["seconds"] for a, b in zip(ours, theirs, strict=True)])),
-        "records": {"search": ours, "mio": theirs},
+        "model": model, "density": density, "data": data, "reals": next(iter(ours.values()))["reals"], "questions": len(ours),
+        "certified": share(record["certified"] for record in ours.values()),
+        "gap": float(np.mean([gap(record) for record in ours.values()])),
+        "seconds": float(np.median([record["processor_seconds"] for record in ours.values()])),
+        "most": max(record["processor_seconds"] for record in ours.values()),
+        "nodes": float(np.median([record["nodes"] for record in ours.values()])),
+        "near": share(near) if near else None, "peers": peers,
     }  # fmt: skip
+
+
+def compared(ours: dict[int, Record], theirs: dict[int, Record]) -> Record:
+    """A peer's share of certified answers, ours of the same rows, and its median answer beside ours."""
+    rows = [row for row in theirs if row in ours]
+    both = [row for row in rows if ours[row]["upper"] and theirs[row]["upper"]]
+    return {
+        "certified": share(theirs[row]["certified"] for row in rows), "ours": share(ours[row]["certified"] for row in rows),
+        "seconds": float(np.median([theirs[row]["processor_seconds"] for row in rows])),
+        "dearer": float(np.median([theirs[row]["upper"] / ours[row]["upper"] for row in both])) if both else None,
+    }  # fmt: skip
+
+
+def peer_cell(peer: str, record: Record) -> str:
+    """The share that a peer certified, beside ours of the same rows, and its median seconds."""
+    if peer not in record["peers"]:
+        return "-"
+    beside = record["peers"][peer]
+    return f"{beside['certified']:.0%} of {beside['ours']:.0%}, {beside['seconds']:.2f} s"
 
 
 COLUMNS: list[Column] = [
-    ("data", -14, lambda record: record["data"]),
-    ("network", -8, lambda record: record["hidden"]),
+    ("model", -13, lambda record: record["model"]),
+    ("likelihood", -10, lambda record: record["density"]),
+    ("data", -13, lambda record: record["data"]),
     ("reals", 5, lambda record: str(record["reals"])),
     ("certified", 9, lambda record: f"{record['certified']:.0%}"),
     ("gap", 5, lambda record: f"{record['gap']:.0%}"),
-    ("s: median", 9, lambda record: f"{record['seconds']['median']:.3f}"),
-    ("max", 6, lambda record: f"{record['seconds']['max']:.2f}"),
-    ("nodes", 6, lambda record: f"{record['nodes']['median']:.0f}"),
-    ("HiGHS certified", 15, lambda record: f"{record['mio_certified']:.0%}"),
-    ("s: median", 9, lambda record: f"{record['mio_seconds']['median']:.3f}"),
-    ("times slower", 12, lambda record: f"{record['time_ratio']:.1f}"),
+    ("s: median", 9, lambda record: f"{record['seconds']:.3f}"),
+    ("max", 6, lambda record: f"{record['most']:.2f}"),
+    ("nodes", 7, lambda record: f"{record['nodes']:.0f}"),
+    ("soon near", 9, lambda record: "-" if record["near"] is None else f"{record['near']:.0%}"),
+    *((name, 20, partial(peer_cell, peer)) for peer, name in PEERS.items()),
 ]
+
+
+def print_table(records: list[Record]) -> None:
+    """All lines, and for each model and likelihood what they come to together."""
+    print(head(COLUMNS))
+    for record in summed_up(records):
+        print(line(COLUMNS, record))
+    print()
+    for model in questions.MODELS:
+        for density in questions.DENSITIES:
+            ours = [r for r in records if (r["engine"], r["model"], r["density"]) == ("search", model, density)]
+            if ours:
+                seconds = np.median([record["processor_seconds"] for record in ours])
+                certified = share(record["certified"] for record in ours)
+                print(f"{model:13}  {density:10}  {len(ours):3} questions  {certified:4.0%} certified  median {seconds:.3f} s")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="*", default=DATA, choices=DATA, metavar="NAME")
-    parser.add_argument("--hidden", nargs="*", default=HIDDEN, metavar="WIDTHS", help="of hidden layers, e.g. 20-10; or logistic")
+    parser.add_argument("out", type=Path, metavar="OUT")
+    parser.add_argument("--data", nargs="*", default=questions.DATA, choices=questions.DATA, metavar="NAME")
+    parser.add_argument("--models", nargs="*", default=tuple(questions.MODELS), choices=tuple(questions.MODELS), metavar="MODEL")
+    parser.add_argument("--densities", nargs="*", default=questions.DENSITIES, choices=questions.DENSITIES, metavar="NAME")
     parser.add_argument("--rows", type=int, default=6, help="test rows of each table (6)")
-    parser.add_argument("--limit-seconds", type=float, default=10.0, help="per question (10)")
+    parser.add_argument("--limit-seconds", type=float, default=10.0, help="per question, of our engine and rivals (10)")
+    parser.add_argument("--mio-rows", type=int, default=0, help="of these, those that HiGHS is asked about (0)")
     parser.add_argument("--mio-seconds", type=float, default=10.0, help="per question, of HiGHS (10)")
-    parser.add_argument("--json", type=Path, metavar="OUT")
+    parser.add_argument("--rivals", type=Path, metavar="PYTHON", help="an interpreter that has treecf and dtai-veritas")
+    parser.add_argument("--circuits", type=Path, metavar="FOLDER", help="keeps circuits that were learned")
+    parser.add_argument("--table", action="store_true", help="only print what is in the file")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="only draw what is in the file")
     options = parser.parse_args()
-    print(head(COLUMNS))
-    results = []
-    for hidden in options.hidden:
-        for name in options.data:
-            results.append(measured(name, hidden, options))
-            print(line(COLUMNS, results[-1]), flush=True)
-    if options.json:
-        options.json.write_text(json.dumps({"limit_seconds": options.limit_seconds, "results": results}, indent=1) + "\n")
+    if not (options.table or options.picture):
+        measure(Book(options.out), options)
+    records = read(options.out)
+    if options.picture:
+        import frontier_picture
+
+        frontier_picture.draw(records, options.picture)
+    else:
+        print_table(records)
 
 
 if __name__ == "__main__":
