@@ -206,6 +206,7 @@ nb::dict to_python(const search::Result& result, bool interrupted) {
   out["nodes"] = result.statistics.nodes;
   out["tested"] = result.statistics.tested;
   out["filtered"] = result.statistics.filtered;
+  out["most_open"] = result.statistics.most_open;
   out["seconds"] = result.seconds;
   out["seconds_score"] = result.statistics.seconds_score;
   out["seconds_likelihood"] = result.statistics.seconds_likelihood;
@@ -219,8 +220,8 @@ nb::dict to_python(const search::Result& result, bool interrupted) {
 }
 
 nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, double absolute_gap, double relative_gap,
-               std::size_t solutions, bool other_features, double pool_gap, Rows starts, nb::object callback,
-               std::optional<std::vector<double>> follow) {
+               std::size_t solutions, bool other_features, double pool_gap, std::uint64_t open_nodes, std::size_t threads,
+               Rows starts, nb::object callback, std::optional<std::vector<double>> follow) {
   if (!problem.score || problem.alternatives.empty()) throw std::invalid_argument("a problem needs a score and a goal");
   const std::vector<std::vector<double>> rows = rows_of(starts);
   bool interrupted = false;
@@ -239,7 +240,9 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, doub
   search::Result result;
   {
     nb::gil_scoped_release free;
-    search::Search engine(problem, {seconds, nodes, absolute_gap, relative_gap, solutions, other_features, pool_gap}, poll);
+    const search::Limits limits{seconds,        nodes,    absolute_gap, relative_gap, solutions,
+                                other_features, pool_gap, open_nodes,   threads};
+    search::Search engine(problem, limits, poll);
     if (follow) engine.follow(std::move(*follow));
     result = engine.run(rows);
   }
@@ -308,6 +311,7 @@ void bind_search(nb::module_& m) {
           },
           "features"_a, "coefficients"_a, "upper"_a)
       .def_rw("nodes_before_trees", &search::Problem::nodes_before_trees)
+      .def_rw("nodes_before_rounds", &search::Problem::nodes_before_rounds)
       .def("cut_at", &cut_at, "feature"_a, "breakpoints"_a)
       .def(
           "contains",
@@ -318,7 +322,7 @@ void bind_search(nb::module_& m) {
           "row"_a)
       .def("propagated", &propagated, "atoms"_a, "ranges"_a, "alternative"_a, "incumbent"_a)
       .def("solve", &solve, "seconds"_a, "nodes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a,
-           "pool_gap"_a, "starts"_a, "callback"_a.none(), "follow"_a.none());
+           "pool_gap"_a, "open_nodes"_a, "threads"_a, "starts"_a, "callback"_a.none(), "follow"_a.none());
 }
 
 }  // namespace likely

@@ -292,5 +292,11 @@ inline constexpr double kNoCutoff = 1e300;
 
 // Seconds between two calls of the caller's callback: thirty times a second feels immediate.
 inline constexpr double kSecondsBetweenPolls = 0.03;
+// Nodes after which a search looks at several at a time: before, threads would take longer to start than they save.
+inline constexpr std::uint64_t kNodesBeforeRounds = 200;
+// Nodes of a round: enough for a few threads, and so few that what one finds hardly comes late for the others.
+inline constexpr std::size_t kNodesOfRound = 16;
+// Memory of open nodes beyond which a search plunges: a small part of what computers have, and a million nodes and more.
+inline constexpr std::size_t kOpenBytes = std::size_t{1} << 30;
 
 }  // namespace likely::tolerance

@@ -78,6 +78,7 @@ class Share:
 
 class SearchProblem:
     nodes_before_trees: int
+    nodes_before_rounds: int
     def __init__(self) -> None: ...
     def add_feature(
         self,
@@ -137,6 +138,8 @@ class SearchProblem:
         solutions: int,
         other_features: bool,
         pool_gap: float,
+        open_nodes: int,
+        threads: int,
         starts: NDArray[np.float64],
         callback: Callable[[float, int, float, float], bool] | None,
         follow: list[float] | None,

@@ -25,6 +25,11 @@ class Follower {
   // After the node was split: one of the parts has the row.
   void after_branching(const std::vector<Box>& parts);
 
+  // Takes over what a copy saw, if the row was not lost before.
+  void take_over(const Follower& copy) {
+    if (!loss_) loss_ = copy.loss_;
+  }
+
   void count_node() { ++nodes_; }
   const std::optional<Loss>& loss() const { return loss_; }
 

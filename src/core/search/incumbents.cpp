@@ -19,7 +19,7 @@ std::uint64_t SolutionPool::place(const Feature& f, double v) {
 SolutionPool::Key SolutionPool::key(const std::vector<double>& row) const {
   Key made;
   for (std::size_t j = 0; j < row.size(); ++j) {
-    const Feature& f = domain_.features[j];
+    const Feature& f = domain_->features[j];
     made.push_back(limits_.other_features ? static_cast<std::uint64_t>(row[j] != f.factual) : place(f, row[j]));
   }
   return made;
@@ -27,11 +27,11 @@ SolutionPool::Key SolutionPool::key(const std::vector<double>& row) const {
 
 std::optional<SolutionPool::Key> SolutionPool::common_key(const Box& box) const {
   Key made;
-  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
-    const Feature& f = domain_.features[j];
+  for (std::size_t j = 0; j < domain_->features.size(); ++j) {
+    const Feature& f = domain_->features[j];
     const Range& range = box.range[j];
     if (!limits_.other_features) {
-      if (f.grid > 0 ? !box.single(domain_, j) : !box.single_cell(domain_, j)) return std::nullopt;
+      if (f.grid > 0 ? !box.single(*domain_, j) : !box.single_cell(*domain_, j)) return std::nullopt;
       double value = range.low;
       if (range.empty()) box.each_atom(f, [&](std::size_t k) { value = f.atom[k]; });
       made.push_back(place(f, value));
@@ -41,7 +41,7 @@ std::optional<SolutionPool::Key> SolutionPool::common_key(const Box& box) const 
     const bool has_factual = atom >= 0
                                  ? box.has_atom(f, static_cast<std::size_t>(atom))
                                  : cell >= range.first && cell <= range.last && range.low <= f.factual && f.factual <= range.high;
-    if (has_factual && !box.single(domain_, j)) return std::nullopt;
+    if (has_factual && !box.single(*domain_, j)) return std::nullopt;
     made.push_back(static_cast<std::uint64_t>(!has_factual));
   }
   return made;
@@ -56,6 +56,7 @@ bool SolutionPool::covers(const Key& key, double bound) const {
 
 void SolutionPool::add(Solution solution) {
   assert(solution.objective < kInf);
+  ++added_;
   for (std::vector<Solution>* each : {&best_of_, &likeliest_of_})
     each->resize(std::max<std::size_t>(each->size(), solution.alternative + 1));
   Solution &best = best_of_[solution.alternative], &likeliest = likeliest_of_[solution.alternative];
@@ -78,6 +79,19 @@ void SolutionPool::add(Solution solution) {
     solutions_.pop_back();
     keys_.pop_back();
   }
+}
+
+void SolutionPool::begin_as(const SolutionPool& other) {
+  *this = other;
+  added_ = 0;
+}
+
+void SolutionPool::add_found(const SolutionPool& copy) {
+  leave_undecided(copy.undecided_);
+  if (copy.added_ == 0) return;
+  for (const std::vector<Solution>* each : {&copy.solutions_, &copy.best_of_, &copy.likeliest_of_})
+    for (const Solution& solution : *each)
+      if (!solution.row.empty()) add(solution);
 }
 
 double SolutionPool::most_allowed() const {

@@ -18,9 +18,12 @@ class SolutionPool {
   // changes.
   using Key = std::vector<std::uint64_t>;
 
-  SolutionPool(const Domain& domain, const Limits& limits) : domain_(domain), limits_(limits) {}
+  SolutionPool(const Domain& domain, const Limits& limits) : domain_(&domain), limits_(limits) {}
 
   void add(Solution solution);
+  // Becomes a copy of another pool; and what such a copy was given since, taken over.
+  void begin_as(const SolutionPool& other);
+  void add_found(const SolutionPool& copy);
   Key key(const std::vector<double>& row) const;
   // The key that all rows of a box have; none if they differ.
   std::optional<Key> common_key(const Box& box) const;
@@ -51,12 +54,13 @@ class SolutionPool {
     return alternative < of.size() && !of[alternative].row.empty() ? &of[alternative] : nullptr;
   }
 
-  const Domain& domain_;
+  const Domain* domain_;
   Limits limits_;
   std::vector<Solution> solutions_;
   std::vector<Key> keys_;
   std::vector<Solution> best_of_, likeliest_of_;  // per alternative; without a row if there is none
   double undecided_ = kInf;
+  std::uint64_t added_ = 0;  // how often something was, since it began as a copy
 };
 
 // Whether a row is an answer, by evaluation of its rules, of the classifier and of the circuit. If it is, and better than the

@@ -19,6 +19,15 @@ Evaluation::Evaluation(const Problem& problem, std::uint32_t alternative)
   if (problem.coherence) make(*problem.coherence, coherence_sweep, coherence_priced);
 }
 
+void Statistics::add(const Statistics& other) {
+  nodes += other.nodes;
+  tested += other.tested;
+  filtered += other.filtered;
+  most_open = std::max(most_open, other.most_open);
+  seconds_score += other.seconds_score;
+  seconds_likelihood += other.seconds_likelihood;
+}
+
 namespace {
 
 // Splits of units pay where boxes would have to be cut in many directions.
@@ -31,6 +40,16 @@ bool worth_unit_work(const Problem& problem) {
 }
 
 }  // namespace
+
+std::size_t bytes_of(const Node& node) {
+  auto bytes = [](const auto&... vectors) { return (... + (vectors.capacity() * sizeof(vectors[0]))); };
+  std::size_t sum = sizeof(Node) + bytes(node.box.range, node.box.atoms, node.multipliers, node.prices, node.splits,
+                                         node.coherence_prices, node.basis.columns, node.basis.rows);
+  for (const std::vector<Prices>* all : {&node.prices, &node.coherence_prices})
+    for (const Prices& prices : *all) sum += bytes(prices.goals, prices.rules, prices.points);
+  if (node.tree_prices) sum += sizeof(TreePrices) + bytes(node.tree_prices->shares, node.tree_prices->goals);
+  return sum;
+}
 
 TreeWork::TreeWork(const Problem& problem) : links(*problem.score->trees()) {
   for (const Alternative& alternative : problem.alternatives) {

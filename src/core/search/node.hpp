@@ -52,6 +52,9 @@ struct Node {
   std::shared_ptr<const TreePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
 };
 
+// About how much memory a node takes; what it shares with its siblings is counted with each.
+std::size_t bytes_of(const Node& node);
+
 // All rows, for an alternative.
 inline Node root_node(const Problem& problem, std::uint32_t alternative, double bound = -kInf) {
   Node node;

@@ -30,7 +30,8 @@ struct Problem {
   std::unique_ptr<Likelihood> coherence;  // none: they need not
   double coherence_threshold = -kInf;
   Rules rules;
-  std::uint64_t nodes_before_trees = tolerance::kNodesBeforeTrees;  // after which the trees of a forest are decomposed
+  std::uint64_t nodes_before_trees = tolerance::kNodesBeforeTrees;    // after which the trees of a forest are decomposed
+  std::uint64_t nodes_before_rounds = tolerance::kNodesBeforeRounds;  // after which nodes are looked at in rounds
 
   const std::vector<Goal>& goals(std::uint32_t alternative) const { return alternatives[alternative].goals; }
 };
@@ -42,6 +43,8 @@ struct Limits {
   std::size_t solutions = 1;    // how many of the cheapest that differ
   bool other_features = false;  // each with another set of changed features
   double pool_gap = kInf;       // and none costlier than the best by more than this share of it
+  std::uint64_t open_nodes = std::numeric_limits<std::uint64_t>::max();  // in memory at a time, beyond which the search plunges
+  std::size_t threads = 1;
 };
 
 struct Solution {
@@ -59,12 +62,15 @@ struct Progress {
   double upper, lower;
 };
 
-// Counted and timed on the way; one per thread.
+// Counted and timed on the way; one per thread, whose seconds add up.
 struct Statistics {
   std::uint64_t nodes = 0;
-  std::uint64_t tested = 0;    // rows, exactly
-  std::uint64_t filtered = 0;  // atoms and cells that propagation removed
+  std::uint64_t tested = 0;     // rows, exactly
+  std::uint64_t filtered = 0;   // atoms and cells that propagation removed
+  std::uint64_t most_open = 0;  // nodes, at a time
   double seconds_score = 0, seconds_likelihood = 0;
+
+  void add(const Statistics& other);
 };
 
 // The steps of the search that can remove rows from it.

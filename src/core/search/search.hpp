@@ -3,14 +3,15 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "expansion.hpp"
 #include "follow.hpp"
 #include "incumbents.hpp"
 #include "node.hpp"
 #include "problem.hpp"
 #include "queue.hpp"
+#include "workers.hpp"
 
 namespace likely::search {
 
@@ -26,32 +27,48 @@ class Search {
   Result run(const std::vector<std::vector<double>>& starts);
 
  private:
+  // A node of a round, and what the look at it finds, beside those of other threads.
+  struct Turn {
+    explicit Turn(const SolutionPool& known) : pool(known) {}
+
+    Node node;
+    SolutionPool pool;
+    std::unique_ptr<Follower> follower;
+    Expansion expansion;
+  };
+
   void find_first_answers(const std::vector<std::vector<double>>& starts);
   void search_from_known(const std::vector<std::vector<double>>& starts);
   void add_root(std::uint32_t alternative);
   void begin_trees();
-  void process(Node node);
-  bool propagate_node(Node& node, Evaluation& evaluation);
-  bool is_done(const Node& node, const Evaluation& evaluation);
-  std::vector<Box> parts_of(const Node& node, const Evaluation& evaluation);
-  void branch(const Node& node, const Evaluation& evaluation);
+  void look_at_one(Node node);
+  void look_at_round();
+  std::size_t take_round(std::size_t most);
+  void look(Turn& turn, std::size_t thread);
+  void take_over(Expansion& expansion);
+  Workspace& workspace_of(std::size_t thread);
   void prune(const Node& node);
-  bool poll();
-  bool go_on();
-  Progress progress() const;
+  bool poll(std::size_t begun);
+  bool go_on(std::size_t begun = 0);
+  Progress progress(std::size_t begun = 0) const;
   Result finish();
   double seconds() const;
 
   const Problem& problem_;
   Limits limits_;
   Poll poll_;
-  Workspace workspace_;
+  Expander expander_;
+  Workers workers_;
+  std::vector<std::unique_ptr<Workspace>> workspaces_;  // per thread; that of the caller's is the first
   SolutionPool pool_;
   NodeQueue queue_;
+  std::vector<Turn> round_;             // as many as a round can have; used again for every round
+  double lowest_of_round_ = kInf;       // of the nodes that are neither in the queue nor done
   std::unique_ptr<Follower> follower_;  // none unless a row is followed
+  Statistics statistics_;
   std::vector<Progress> trace_;
-  bool has_tree_work_;      // a forest whose trees are decomposed if the search takes long
-  bool constant_on_cells_;  // all but the cost, which is linear there: the cheapest row of a cell stands for all
+  bool has_tree_work_;       // a forest whose trees are decomposed if the search takes long
+  bool uses_trees_ = false;  // and they are by now
   double started_ = 0, polled_ = 0;
   bool stopped_ = false;
   bool has_all_roots_ = false;  // before, nothing is known of rows that no node in the queue has

@@ -31,6 +31,9 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="FILE.json", help="keep the explanation: likely verify checks it again")
     parser.add_argument("--report", metavar="FILE.html", help="write a page for people")
     parser.add_argument(
+        "--jobs", metavar="N", type=int, help="on so many threads, if the search takes long; one per core, if left out"
+    )
+    parser.add_argument(
         "--json", metavar="ROW.json", nargs="?", const="", help="print JSON, for machines; a file (- is the input) is the row"
     )
     parser.set_defaults(run=run)
@@ -39,6 +42,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Explain, and print the answer with its proof; say why, if there is none."""
     explainer = open_explainer(options)
+    explainer.set_params(n_jobs=options.jobs)
     row, asked = _row(options, explainer), question.question_of(options, explainer)
     explanation = explainer.explain(row, asked)
     reason = _reason(explainer, row, asked) if explanation.status == "infeasible" else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -26,7 +28,9 @@ RAISES, RAISE = 6, math.sqrt(10)
 _MOST_REPAIRS = 500
 
 
-def explained(fitted: Fitted, query: Query, *, callback: Callback | None = None, known: Numbers | None = None) -> Explanation:
+def explained(
+    fitted: Fitted, query: Query, *, callback: Callback | None = None, known: Numbers | None = None, threads: int = 1
+) -> Explanation:
     """The answers to a query, every one checked with the model's own predict.
 
     Args:
@@ -34,9 +38,10 @@ def explained(fitted: Fitted, query: Query, *, callback: Callback | None = None,
         query: What is asked.
         callback: Ends the search by returning False.
         known: Rows that may be answers.
+        threads: On how many threads a search that takes long may go on.
     """
-    draft = drafted(fitted, query, query.question.margin, callback, known)
-    return concluded(fitted, draft, labels_of(fitted, [draft])[0], callback)
+    draft = drafted(fitted, query, query.question.margin, callback, known, threads=threads)
+    return concluded(fitted, draft, labels_of(fitted, [draft])[0], callback, threads)
 
 
 def labels_of(fitted: Fitted, drafts: Sequence[Draft]) -> list[list[Value]]:
@@ -63,7 +68,9 @@ class _Attempt:
         return sum(row is not None for row in self.rows)
 
 
-def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: Callback | None = None) -> Explanation:
+def concluded(
+    fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: Callback | None = None, threads: int = 1
+) -> Explanation:
     """The explanation, once the model itself has spoken.
 
     Where it rejects an answer that its form accepts (they may round otherwise, at the boundary), rows next to it are tried. If
@@ -76,12 +83,14 @@ def concluded(fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: C
         draft: The result of the search.
         labels: What the model says of the rows of the draft.
         callback: Ends a further search by returning False.
+        threads: On how many threads a further search may go on.
     """
-    attempts = _attempts(fitted, _attempt(fitted, draft, labels), callback)
+    search = partial(drafted, fitted, callback=callback, threads=threads)
+    attempts = _attempts(fitted, _attempt(fitted, draft, labels), search)
     best, every = _best(fitted, attempts), attempts
     if draft.query.kept and not best.count and not attempts[0].whole and not _over(attempts):
-        free = _free_draft(fitted, draft.query, callback, _seconds(attempts))
-        attempts = _attempts(fitted, _attempt(fitted, free, labels_of(fitted, [free])[0]), callback, _seconds(attempts))
+        free = _free_draft(draft.query, search, _seconds(attempts))
+        attempts = _attempts(fitted, _attempt(fitted, free, labels_of(fitted, [free])[0]), search, _seconds(attempts))
         best, every = _best(fitted, attempts), [*every, *attempts]
     draft = best.draft
     status, bounds, answers = _claim(fitted, best, disputed=len(every) > 1)
@@ -108,12 +117,19 @@ def refused(fitted: Fitted, query: Query, reason: str) -> Explanation:
 # -- searching on ------------------------------------------------------------------------------------------------------
 
 
-def _attempts(fitted: Fitted, first: _Attempt, callback: Callback | None, spent: float = 0.0) -> list[_Attempt]:
+class _Search(Protocol):
+    """`drafted`, of an explainer."""
+
+    def __call__(self, query: Query, margin: float, *, spent: float) -> Draft:
+        """The result of a search."""
+
+
+def _attempts(fitted: Fitted, first: _Attempt, search: _Search, spent: float = 0.0) -> list[_Attempt]:
     """An attempt, and those at greater margins of score until the model confirms every row of one."""
     attempts = [first]
     while not attempts[-1].whole and len(attempts) <= RAISES and not _over(attempts, spent):
         last, seconds = attempts[-1].draft, spent + _seconds(attempts)
-        draft = drafted(fitted, last.query, last.margin * RAISE, callback, spent=seconds)
+        draft = search(last.query, last.margin * RAISE, spent=seconds)
         attempts.append(_attempt(fitted, draft, labels_of(fitted, [draft])[0]))
     return attempts
 
@@ -137,10 +153,10 @@ def _best(fitted: Fitted, attempts: Sequence[_Attempt]) -> _Attempt:
     return best
 
 
-def _free_draft(fitted: Fitted, query: Query, callback: Callback | None, spent: float) -> Draft:
+def _free_draft(query: Query, search: _Search, spent: float) -> Draft:
     """The result of a search in which what the model does not read may change, whatever the question says."""
     free = query.freeing_unread()
-    draft = drafted(fitted, free.asking(unread="free"), free.question.margin, callback, spent=spent)
+    draft = search(free.asking(unread="free"), free.question.margin, spent=spent)
     return replace(draft, query=free)
 
 

@@ -10,13 +10,13 @@ from likely.problem import Callback, Engine, Limits, Problem, Result, Session, S
 from likely.schema.values import Numbers
 
 
-def _search(solver: str | None) -> Callable[[Problem], Session]:
+def _search(solver: str | None, threads: int) -> Callable[[Problem], Session]:
     from likely.search import SearchSession
 
-    return SearchSession
+    return partial(SearchSession, threads=threads)
 
 
-def _mio(solver: str | None) -> Callable[[Problem], Session]:
+def _mio(solver: str | None, threads: int) -> Callable[[Problem], Session]:
     from likely.mio import require_solver, solve
 
     chosen = solver or ENGINES["mio"].solver
@@ -43,28 +43,30 @@ def engine_of(name: str) -> Engine:
     return ENGINES[name]
 
 
-def sessions_of(engine: str, solver: str | None = None) -> Callable[[Problem], Session]:
+def sessions_of(engine: str, solver: str | None = None, threads: int = 1) -> Callable[[Problem], Session]:
     """What begins sessions of an engine; what is not installed is an error that names the extra.
 
     Args:
         engine: One of `ENGINES`.
         solver: The solver that it shall drive; None for its default.
+        threads: On how many threads one search that takes long may go on; solvers have their own.
     """
     chosen = engine_of(engine)
     if chosen.solver is None and solver is not None:
         rule = f"be left out for engine={engine!r}, which drives none"
         raise ProblemError("A solver", rule, repr(solver), "leave it out, or use engine='mio'")
-    return chosen.load(solver)
+    return chosen.load(solver, threads)
 
 
-def solve_of(engine: str, solver: str | None = None) -> Solve:
+def solve_of(engine: str, solver: str | None = None, threads: int = 1) -> Solve:
     """The `solve` of an engine, for problems that are solved once.
 
     Args:
         engine: One of `ENGINES`.
         solver: The solver that it shall drive; None for its default.
+        threads: On how many threads one search that takes long may go on.
     """
-    begin = sessions_of(engine, solver)
+    begin = sessions_of(engine, solver, threads)
 
     def solve(
         problem: Problem,

@@ -59,7 +59,8 @@ class Explainer(Params):
         classes: Those of `likely.predictor.read`, for models that do not know their labels.
         nodes: That of `likely.circuit.learn`: the most nodes of a circuit that is learned; left out, a few sizes are tried.
         random_state: The seed of learning.
-        n_jobs: On how many threads a circuit is learned and many rows are explained; None or -1 for one per core.
+        n_jobs: On how many threads a circuit is learned, many rows are explained (one thread each), and the search for one row
+            goes on if it takes long; None or -1 for one per core. Answers are the same on any number.
         progress: Whether to show bars on a terminal.
     """
 
@@ -199,6 +200,10 @@ class Explainer(Params):
 
     # -- asking ---------------------------------------------------------------------------------------------------
 
+    @property
+    def _threads(self) -> int:
+        return thread_count(self.n_jobs, ExplainerError)
+
     def explain(
         self,
         row: Any,
@@ -220,7 +225,7 @@ class Explainer(Params):
             options: Fields of the `Question`, such as `k=3` or `target="good"`; those given here come first.
         """
         query = self._query(self._known.schema.encode_row(row), asked_question(question, options))
-        explanation = explained(self._known, query, callback=callback)
+        explanation = explained(self._known, query, callback=callback, threads=self._threads)
         if explanation.interrupted and callback is None:
             warnings.warn("Explaining was interrupted; the answers are those until then.", LikelyWarning, stacklevel=2)
         return explanation
@@ -256,8 +261,7 @@ class Explainer(Params):
                 query, reason = None, str(error)
             bare = Query(fitted.schema, row, label, asked, (), self.engine, self.solver, fitted.unread)
             queries.append(refused(fitted, bare, reason or "") if query is None else query)
-        threads = thread_count(self.n_jobs, ExplainerError)
-        explanations = explained_all(fitted, queries, threads=threads, progress=self.progress)
+        explanations = explained_all(fitted, queries, threads=self._threads, progress=self.progress)
         names = zip(explanations, table.index, strict=True)
         return [replace(each, reason=f"Row {name}: {each.reason}") if each.reason else each for each, name in names]
 
@@ -281,13 +285,13 @@ class Explainer(Params):
             quantiles: By likelihood: at which quantiles.
             options: Fields of the `Question`; those given here come first.
         """
-        fitted = self._known
+        fitted, threads = self._known, self._threads
         asked = replace(asked_question(question, options), k=1, weight=0.0)
         return front_of(
             self._query(fitted.schema.encode_row(row), asked),
             by,
             quantiles,
-            lambda query, known: explained(fitted, query, known=known),
+            lambda query, known: explained(fitted, query, known=known, threads=threads),
             lambda query: thresholds_of(fitted, query),
         )
 
@@ -304,7 +308,7 @@ class Explainer(Params):
         fitted = self._known
         asked = replace(asked_question(question, options), k=1, weight=0.0)
         query = self._query(fitted.schema.encode_row(row), asked)
-        explanation = explained(fitted, query)
+        explanation = explained(fitted, query, threads=self._threads)
         if explanation:
             raise ProblemError("A row to ask why_not of", "have no answer", "one that has", "use explain with the same arguments")
         if explanation.status != "infeasible":
@@ -316,7 +320,7 @@ class Explainer(Params):
         if len(problems) > 1:
             known = ", ".join(repr(label) for label in fitted.form.classes)
             raise ProblemError("why_not", "be asked about one class", f"any of {len(problems)}", f"give target=, one of {known}")
-        solve = partial(solve_of(self.engine, self.solver), starts=starts_for(fitted, query, list(thresholds)))
+        solve = partial(solve_of(self.engine, self.solver, self._threads), starts=starts_for(fitted, query, list(thresholds)))
         left = replace(query.limits, seconds=max(query.limits.seconds - explanation.seconds, _LEAST_SECONDS))
         words = None if query.target is None else likelihood_words(fitted, query)
         fit = None if query.target is None else coherence_words(query)

@@ -136,6 +136,7 @@ def total(parts: Sequence[Statistics]) -> Statistics:
         seconds_score=sum(part.seconds_score for part in parts),
         seconds_likelihood=sum(part.seconds_likelihood for part in parts),
         trace=tuple(trace),
+        most_open=max((part.most_open for part in parts), default=0),
     )
 
 

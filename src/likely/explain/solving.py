@@ -185,6 +185,7 @@ def drafted(
     callback: Callback | None = None,
     known: Numbers | None = None,
     spent: float = 0.0,
+    threads: int = 1,
 ) -> Draft:
     """Search for all answers; first for those that change nothing that the model does not read.
 
@@ -195,22 +196,23 @@ def drafted(
         callback: Ends the search by returning False.
         known: Rows that may be answers.
         spent: How many of the seconds are gone already.
+        threads: On how many threads a search that takes long may go on.
     """
     watch = _Watch(query.limits, callback, time.perf_counter() - spent)
     watch(Progress(0.0, 0, math.inf, -math.inf))  # nothing is begun if it was ended before
     keeping = query.keeping_unread()
-    draft = _drafted(fitted, keeping, margin, watch, known)
+    draft = _drafted(fitted, keeping, margin, watch, known, threads)
     if keeping is not query and not draft.result.solutions and not watch.over:
-        free = _drafted(fitted, query, margin, watch, known)
+        free = _drafted(fitted, query, margin, watch, known, threads)
         draft = replace(free, statistics=total([draft.statistics, free.statistics]))
     return replace(draft, seconds=watch.seconds - spent)
 
 
-def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: Numbers | None) -> Draft:
+def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: Numbers | None, threads: int) -> Draft:
     thresholds, coherences = thresholds_of(fitted, query), coherences_of(fitted, query)
     starts = starts_for(fitted, query, list(thresholds))
     starts = starts if known is None else np.concatenate([known, starts])
-    sessions = list(map(sessions_of(query.engine, query.solver), problems_of(fitted, query, margin, thresholds)))
+    sessions = list(map(sessions_of(query.engine, query.solver, threads), problems_of(fitted, query, margin, thresholds)))
     clean = _Polisher(query)
 
     def search(limits: Limits, further: Constraint | None = None) -> Result:

@@ -96,9 +96,9 @@ class Engine:
     """One engine, and what it can do."""
 
     name: str
-    #: What begins a session of it, given the solver that it shall drive (None: its default); imports what it needs when it
-    #: is called.
-    load: Callable[[str | None], Callable[[Problem], Session]]
+    #: What begins a session of it, given the solver that it shall drive (None: its default) and on how many threads one search
+    #: may run, if it can; imports what it needs when it is called.
+    load: Callable[[str | None, int], Callable[[Problem], Session]]
     #: Whether several of its searches may run in threads of one process.
     threads: bool
     #: The solver that it drives if none is named; None if it drives none.

@@ -136,6 +136,9 @@ class Limits:
     and the rules that it lies in); with `other_features` each changes another set of features (an explainer
     asks for more: none changes all that a better one changes). None is costlier than the best
     by more than the share `pool_gap` of it (the paper's rho). `seconds=math.inf` is no limit.
+
+    If `open_nodes` are in memory at a time (left out: a gigabyte of them), the search goes depth-first from there on, which
+    needs few: it may take longer, and claims the same.
     """
 
     seconds: float = 60.0
@@ -145,10 +148,13 @@ class Limits:
     solutions: int = 1
     other_features: bool = False
     pool_gap: float = math.inf
+    open_nodes: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "solutions"):
+        for name in ("nodes", "solutions", "open_nodes"):
             count = getattr(self, name)
+            if name == "open_nodes" and count is None:
+                continue
             if isinstance(count, bool) or not isinstance(count, int | np.integer):
                 raise ProblemError(f"Limits({name}=...)", "be a whole number", repr(count), "leave it out")
         for name in ("seconds", "absolute_gap", "relative_gap", "pool_gap"):
@@ -159,6 +165,8 @@ class Limits:
                 )
         if not (self.seconds > 0 and self.nodes > 0 and self.solutions > 0):
             raise ProblemError("Limits", "be positive", (self.seconds, self.nodes, self.solutions), "leave them out")
+        if self.open_nodes is not None and self.open_nodes < 1:
+            raise ProblemError("Limits(open_nodes=...)", "be positive", self.open_nodes, "leave it out")
         if not (self.absolute_gap >= 0 and self.relative_gap >= 0 and self.pool_gap >= 0):
             gaps = (self.absolute_gap, self.relative_gap, self.pool_gap)
             raise ProblemError("Gaps and `pool_gap`", "not be negative", gaps, "0 is the strictest")

@@ -58,9 +58,12 @@ class Statistics:
     #: Values (and cells of numbers) that were taken out of boxes because no answer has them.
     filtered: int = 0
     seconds: float = 0.0
+    #: Of all threads together.
     seconds_score: float = 0.0
     seconds_likelihood: float = 0.0
     trace: tuple[Progress, ...] = ()
+    #: Nodes that were in memory at a time, at most.
+    most_open: int = 0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from likely._core import SearchProblem
+from likely._jobs import thread_count
 from likely.errors import EngineError, ProblemError
 from likely.problem import Bounds, Callback, Limits, Problem, Progress, Result, Solution, Statistics
 from likely.problem.domain import rule_breakpoints
@@ -24,10 +25,12 @@ class SearchSession:
 
     Args:
         problem: What is asked.
+        threads: On how many threads a search that takes long goes on.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, threads: int = 1) -> None:
         self.problem = problem
+        self._threads = threads
         self._core = compiled(problem)
 
     def require(self, *constraints: Constraint) -> None:
@@ -76,6 +79,8 @@ class SearchSession:
             min(limits.solutions, _MOST),
             limits.other_features,
             limits.pool_gap,
+            _MOST if limits.open_nodes is None else min(limits.open_nodes, _MOST),
+            self._threads,
             rows,
             None if callback is None else lambda *now: bool(callback(Progress(*now))),
             None if follow is None else _followed(self._core, follow),
@@ -94,6 +99,7 @@ class SearchSession:
             answer["seconds_score"],
             answer["seconds_likelihood"],
             tuple(Progress(*now) for now in answer["trace"]),
+            answer["most_open"],
         )
         bounds = Bounds(answer["upper"], answer["lower"])
         return Result(answer["status"], solutions, bounds, statistics, answer["interrupted"])
@@ -106,6 +112,7 @@ def solve(
     starts: Numbers | None = None,
     callback: Callback | None = None,
     follow: Numbers | None = None,
+    n_jobs: int | None = 1,
 ) -> Result:
     """The best rows of a problem.
 
@@ -118,8 +125,11 @@ def solve(
             with what it has.
         follow: for debugging the engine: one row, a known answer, that is followed through the tree. If some step loses
             it although it is better than all that was known then, `likely.errors.EngineError` names the step.
+        n_jobs: on how many threads a search that takes long goes on; None or -1 for one per core. The result is the same on any
+            number, unless a limit of seconds comes first.
     """
-    return SearchSession(problem).solve(limits, starts=starts, callback=callback, follow=follow)
+    session = SearchSession(problem, thread_count(n_jobs, ProblemError))
+    return session.solve(limits, starts=starts, callback=callback, follow=follow)
 
 
 def _rows(problem: Problem, starts: Numbers | None) -> Numbers:

@@ -1,0 +1,138 @@
+// In the order of docs/engine.md: propagation, answers on the way, branching.
+#include "expansion.hpp"
+
+#include <optional>
+
+#include "branching.hpp"
+#include "heuristics.hpp"
+#include "propagation.hpp"
+#include "tree_search.hpp"
+#include "units.hpp"
+
+namespace likely::search {
+
+struct Expander::Look {
+  Look(Node looked_at, SolutionPool& known, Workspace& buffers, Follower* watcher)
+      : node(std::move(looked_at)),
+        evaluation(buffers.evaluations[node.alternative]),
+        pool(known),
+        workspace(buffers),
+        follower(watcher) {}
+
+  Node node;
+  Evaluation& evaluation;
+  SolutionPool& pool;
+  Workspace& workspace;
+  Follower* follower;
+};
+
+Expander::Expander(const Problem& problem)
+    : problem_(problem),
+      constant_on_cells_(problem.score->constant_on_cells() && problem.rules.linear.empty() &&
+                         (!problem.likelihood || problem.likelihood->constant_on_cells()) &&
+                         (!problem.coherence || problem.coherence->constant_on_cells())) {}
+
+Expansion Expander::expand_root(Node root, SolutionPool& pool, Workspace& workspace, Follower* follower) const {
+  Look look(std::move(root), pool, workspace, follower);
+  Expansion out;
+  if (!propagate_node(look, out)) return out;
+  try_node(problem_, look.node, look.evaluation, pool, workspace);
+  const bool narrow = look.node.box.narrow(problem_.domain);
+  out.children.push_back({std::move(look.node), narrow});
+  return out;
+}
+
+Expansion Expander::expand(Node node, SolutionPool& pool, Workspace& workspace, Follower* follower) const {
+  Look look(std::move(node), pool, workspace, follower);
+  Expansion out;
+  if (!propagate_node(look, out)) return out;
+  try_node(problem_, look.node, look.evaluation, pool, workspace);
+  if (workspace.units) try_solution(problem_, look.node, pool, workspace);
+  if (workspace.trees) try_tree_row(problem_, look.node, pool, workspace);
+  if (is_done(look)) return out;
+  // Below an undecided row nothing more can be claimed than there is: rows that hardly differ are not worth the search.
+  const bool futile = look.node.bound >= pool.undecided() && look.node.box.narrow(problem_.domain);
+  if (look.node.bound < pool.cutoff() && !futile) {
+    branch(look, out);
+  } else {
+    prune(look.node, pool, follower);
+    out.pruned = look.node.bound;
+  }
+  return out;
+}
+
+// -- propagation --------------------------------------------------------------------------------------------------------
+
+bool Expander::propagate_node(Look& look, Expansion& out) const {
+  if (look.follower != nullptr) look.follower->watch(look.node, look.pool);
+  const Outcome outcome = propagate(problem_, look.node, look.pool.cutoff(), look.evaluation, look.workspace, look.follower);
+  if (outcome == Outcome::kCutOff) out.pruned = look.node.bound;
+  return outcome == Outcome::kOpen;
+}
+
+void Expander::prune(const Node& node, const SolutionPool& pool, Follower* follower) {
+  if (follower == nullptr) return;
+  follower->watch(node, pool);
+  follower->after(Step::kPruning, node, false);
+}
+
+// -- answers ------------------------------------------------------------------------------------------------------------
+
+// Whether nothing in the node can be new: it is one row, or its cheapest row stands for all, or all its rows are one answer to
+// the pool and one that is no costlier is known. The cheapest row was tested before.
+bool Expander::is_done(Look& look) const {
+  const Node& node = look.node;
+  auto account = [&](Step step) {
+    if (look.follower == nullptr) return;
+    look.follower->watch(node, look.pool);
+    look.follower->after(step, node, false);
+  };
+  if (node.box.narrow(problem_.domain)) end_points(problem_, node, look.evaluation, look.pool, look.workspace);
+  const std::optional<SolutionPool::Key> key = look.pool.common_key(node.box);
+  if (node.box.single(problem_.domain) || (key && constant_on_cells_ && node.box.single_cells(problem_.domain))) {
+    account(Step::kExactTest);
+    return true;
+  }
+  if (!key || !look.pool.covers(*key, node.bound)) return false;
+  account(Step::kPool);
+  return true;
+}
+
+// -- branching ----------------------------------------------------------------------------------------------------------
+
+std::vector<Box> Expander::parts_of(Look& look) const {
+  const Node& node = look.node;
+  const double cutoff = look.pool.cutoff();
+  if (std::vector<Box> parts = split_fraction(problem_, node, look.workspace); !parts.empty()) return parts;
+  if (std::vector<Box> parts = split_trees(problem_, node, cutoff, look.workspace); !parts.empty()) return parts;
+  if (const std::optional<Cut> cut = largest_gap(problem_, node, look.evaluation))
+    return split_at(problem_.domain, node.box, *cut);
+  const std::vector<double>& cheapest = look.evaluation.cheapest;
+  RowValues& values = look.workspace.row_values;
+  evaluate_row(problem_, cheapest, node.alternative, look.workspace, values);
+  const std::size_t j = choose_feature(problem_, node, look.evaluation, values, cutoff);
+  return split(problem_.domain, node.box, j, cheapest[j]);
+}
+
+void Expander::branch(Look& look, Expansion& out) const {
+  const Node& node = look.node;
+  if (std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace); !sides.empty()) {
+    const bool narrow = node.box.narrow(problem_.domain);
+    for (Node& part : sides) out.children.push_back({std::move(part), narrow});
+    return;
+  }
+  std::vector<Box> parts = parts_of(look);
+  if (look.follower != nullptr) {
+    look.follower->watch(node, look.pool);
+    look.follower->after_branching(parts);
+  }
+  for (Box& part : parts) {
+    const bool narrow = part.narrow(problem_.domain);
+    Node child{std::move(part),       node.bound,      node.alternative, 0,
+               node.multipliers,      node.prices,     node.splits,      node.basis,
+               node.coherence_prices, node.tree_prices};
+    out.children.push_back({std::move(child), narrow});
+  }
+}
+
+}  // namespace likely::search
