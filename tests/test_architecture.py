@@ -26,7 +26,7 @@ ARROWS = {
     "datasets": {"errors", "schema"},
     "show": {"errors", "_files", "schema", "_display", "circuit", "explain"},
     "problem": {"errors", "schema", "predictor", "circuit"},
-    "search": {"errors", "schema", "predictor", "circuit", "problem", "_core"},
+    "search": {"errors", "_jobs", "schema", "predictor", "circuit", "problem", "_core"},
     "mio": {"errors", "schema", "predictor", "circuit", "problem", "search"},
     "explain": {"errors", "_files", "_params", "schema", "_display", "_jobs", "predictor", "circuit", "problem", "search", "mio"},
     "bench": {"errors", "schema", "_display", "predictor", "circuit", "problem", "explain"},
