@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,11 +13,14 @@ from typing import TypeAlias
 Move: TypeAlias = Callable[[float, str], None]
 #: Seconds between two lines of a log: short work leaves none.
 EVERY = 30.0
+LOGGER = logging.getLogger("likely")
 
 
 @contextmanager
 def progress_bar(shown: bool, title: str) -> Iterator[Move]:
     """A bar that the yielded function moves; where the error stream is no terminal, a line of it every half a minute.
+
+    Such a line is a record of the logger `likely` (level INFO) if that has somewhere to go, and else written to the error stream.
 
     Args:
         shown: Whether there is to be a bar at all.
@@ -34,7 +38,9 @@ def progress_bar(shown: bool, title: str) -> Iterator[Move]:
     bar = tqdm(total=100, desc=title, bar_format="{desc} {percentage:3.0f}% {bar} {elapsed} {postfix}", disable=None)
 
     if bar.disable:
-        yield _lines(title)
+        lines = _Lines(title)
+        yield lines.move
+        lines.end()
         return
 
     def move(done: float, what: str) -> None:
@@ -45,17 +51,32 @@ def progress_bar(shown: bool, title: str) -> Iterator[Move]:
         yield move
 
 
-def _lines(title: str) -> Move:
-    """Writes how far the work is to the error stream, but not often."""
-    started = said = time.monotonic()
-    most = 0.0
+class _Lines:
+    """Says how far the work is, but not often, and in the end that it is done if it was worth a line before."""
 
-    def move(done: float, what: str) -> None:
-        nonlocal said, most
-        now, most = time.monotonic(), max(most, min(done, 1.0))
-        if now - said >= EVERY:
-            said = now
-            sys.stderr.write(f"{title} {most:4.0%} after {now - started:.0f} s: {what}\n")
-            sys.stderr.flush()
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._started = self._said = time.monotonic()
+        self._most = 0.0
 
-    return move
+    def move(self, done: float, what: str) -> None:
+        """How much is done, and what is being done."""
+        now = time.monotonic()
+        self._most = max(self._most, min(done, 1.0))
+        if now - self._said >= EVERY:
+            self._said = now
+            _say(f"{self._title} {self._most:4.0%} after {now - self._started:.0f} s: {what}")
+
+    def end(self) -> None:
+        """The work is done."""
+        if self._said > self._started:
+            _say(f"{self._title} 100% after {time.monotonic() - self._started:.0f} s")
+
+
+def _say(line: str) -> None:
+    """One line, where the program logs, or to the error stream if nobody listens to the logger."""
+    if LOGGER.hasHandlers() and LOGGER.isEnabledFor(logging.INFO):
+        LOGGER.info(line)
+    else:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()

@@ -103,7 +103,7 @@ class Density(Params):
         finest: The width of the narrowest bins of numbers, as a share of their range.
         floor: The least density of every leaf.
         random_state: The same circuit for the same number.
-        progress: Whether to show a bar on a terminal or in a notebook.
+        progress: Whether to show a bar on a terminal or in a notebook, and in a log a line every half a minute.
         n_jobs: Threads to work on; None or -1 for one per core.
 
     Attributes:

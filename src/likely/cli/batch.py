@@ -136,7 +136,7 @@ def _decided(explainer: Explainer, table: pd.DataFrame) -> list[Any]:
 def _work(options: argparse.Namespace, explainer: Explainer, asked: Question, table: pd.DataFrame, wanted: Sequence[int]) -> bool:
     """Explain rows and write them, chunk by chunk; whether somebody ended it."""
     explainer.set_params(progress=False, n_jobs=options.jobs)
-    with progress_bar(not options.json and sys.stderr.isatty(), "Explaining") as move, warnings.catch_warnings():
+    with progress_bar(not options.json, "Explaining") as move, warnings.catch_warnings():
         warnings.simplefilter("ignore", LikelyWarning)  # that it was interrupted is said once, at the end
         for start in range(0, len(wanted), CHUNK):
             numbers = wanted[start : start + CHUNK]

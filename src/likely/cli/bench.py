@@ -111,7 +111,7 @@ def _embedded(options: argparse.Namespace) -> Setting:
     if options.model or options.data or options.encoder:
         raise ExplainerError("--model, --data and --encoder", "come with an explainer", "none", "name its folder first")
     scene = demo.scene_of()
-    progress = not options.json and sys.stderr.isatty()
+    progress = not options.json
     explainer = Explainer(scene.model, scene.schema, progress=progress).fit(scene.X, scene.y)
     return _setting(explainer, scene.unseen, scene.X, "German Credit", options.rows)
 
@@ -147,7 +147,7 @@ def _trials(
     trials: dict[str, list[Trial]] = {word: [] for word in variants}
     total = len(setting.rows) * len(engines) * len(variants)
     done = 0
-    with progress_bar(not options.json and sys.stderr.isatty(), "Measuring") as move:
+    with progress_bar(not options.json, "Measuring") as move:
         for word, variant in variants.items():
             for engine in engines:
                 setting.explainer.set_params(engine=engine)

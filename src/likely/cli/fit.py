@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
 import pandas as pd
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         known = y.dropna().unique().tolist()
         classes = [chosen(text, known, "--classes", "values of the target") for text in options.classes.split(",")]
     model, encoder = load_model(options.model), load_encoder(options.encoder)
-    progress = not options.json and sys.stderr.isatty()
+    progress = not options.json
     circuit = None
     if options.circuit:
         circuit = Circuit.from_json(read_file(options.circuit, "A circuit file"))

@@ -61,7 +61,7 @@ class Explainer(Params):
         random_state: The seed of learning.
         n_jobs: On how many threads a circuit is learned, many rows are explained (one thread each), and the search for one row
             goes on if it takes long; None or -1 for one per core. Answers are the same on any number.
-        progress: Whether to show bars on a terminal.
+        progress: Whether to show bars on a terminal or in a notebook, and in a log a line every half a minute.
     """
 
     _refusal = ExplainerError

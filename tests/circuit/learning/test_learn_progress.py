@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import logging
 import math
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -113,16 +115,85 @@ def test_no_bar_in_a_log_and_no_line_for_short_work(capsys: pytest.CaptureFixtur
     assert capsys.readouterr() == ("", "")
 
 
-def test_long_work_leaves_a_line_now_and_then_in_a_log(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = iter([0.0, 10.0, 31.0, 40.0, 70.0])
+def long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work of a hundred seconds, by a clock that says so."""
+    clock = iter([0.0, 10.0, 31.0, 40.0, 70.0, 100.0])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     with progress_bar(True, "Learning") as move:
         for done, what in ((0.1, "a start"), (0.4, "trees"), (0.5, "more trees"), (0.3, "mixtures")):  # never back
             move(done, what)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == ["Learning  40% after 31 s: trees", "Learning  50% after 70 s: mixtures"]
+
+
+LINES = ["Learning  40% after 31 s: trees", "Learning  50% after 70 s: mixtures", "Learning 100% after 100 s"]
+
+
+@pytest.fixture
+def logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
+    """The logger of the package, alone: nobody listens to it unless a test does."""
+    logger = logging.getLogger("likely")
+    monkeypatch.setattr(logger, "propagate", False)
+    before = logger.level
+    yield logger
+    logger.setLevel(before)
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+
+
+class Kept(logging.Handler):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+def test_long_work_leaves_a_line_now_and_then_in_a_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    long_work(monkeypatch)
+    assert capsys.readouterr().err.splitlines() == LINES
+
+
+def test_the_lines_are_records_where_somebody_listens(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    kept = Kept()
+    logger.addHandler(kept)
+    logger.setLevel(logging.INFO)
+    long_work(monkeypatch)
+    assert [record.getMessage() for record in kept.records] == LINES
+    assert {(record.name, record.levelno) for record in kept.records} == {("likely", logging.INFO)}
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_lines_go_to_the_error_stream_where_only_warnings_are_logged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    kept = Kept()
+    logger.addHandler(kept)
+    logger.setLevel(logging.WARNING)
+    long_work(monkeypatch)
+    assert kept.records == []
+    assert capsys.readouterr().err.splitlines() == LINES
+
+
+def test_work_that_fails_is_not_called_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    clock = iter([0.0, 31.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+
+    def failing() -> None:
+        with progress_bar(True, "Learning") as move:
+            move(0.4, "trees")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    assert capsys.readouterr().err.splitlines() == LINES[:1]
 
 
 def test_no_bar_on_a_terminal_where_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
