@@ -8,7 +8,8 @@ are then scored on the same rows in the same run: as they are, and with every le
 `KFold(5, shuffle=True, random_state=0)` over the rows in file order; likelihoods are mean log-likelihoods of the test rows
 with their class, densities per unit of the raw features. "cells" are the same by the mass of equal cells, for both circuits:
 of a real feature a cell is a fiftieth of its range, or as wide as its values are apart where it has fewer. `--growth` learns
-from 10^4, 10^5 and 10^6 synthetic rows, each in a process of its own, and prints seconds and the peak of memory.
+from 10^4, 10^5 and 10^6 synthetic rows of ten columns and from 10^5 of 62, each in a process of its own, on one thread, and
+prints the processor's seconds and the peak of memory.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import math
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -173,16 +175,40 @@ def show(results: list[dict[str, Any]]) -> None:
             print(f"{r['data']:7} {r['fold']:4d}  {sizes}")
 
 
-def growth_row(rows: int) -> dict[str, Any]:
-    """Learn from synthetic rows in this process."""
+def narrow(rows: int) -> pd.DataFrame:
+    """Five reals and five categories of six clusters."""
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 6, rows)
     X = pd.DataFrame({f"x{j}": rng.normal(kind * (j % 3), 1 + 0.2 * j) for j in range(5)})
     for j in range(5):
         X[f"c{j}"] = np.array(list("abcdef"))[(kind + rng.integers(0, 1 + j, rows)) % 6]
-    before = peak_mb()
-    outcome = likely.circuit.learn(X, None, progress=False)
-    return {"rows": rows, "seconds": outcome.seconds, "table_mb": before, "peak_mb": peak_mb(), "nodes": len(outcome.circuit)}
+    return X
+
+
+def wide(rows: int) -> pd.DataFrame:
+    """Forty reals of eight factors and five clusters, some of them lognormal, twelve counts and ten categories."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 5, rows)
+    factors = rng.normal(size=(rows, 8)) + 1.5 * rng.normal(size=(5, 8))[kind]
+    reals = factors @ rng.normal(size=(8, 40)) + 0.7 * rng.normal(size=(rows, 40))
+    reals[:, ::4] = np.exp(reals[:, ::4] / 4)
+    X = pd.DataFrame(reals, columns=[f"x{j}" for j in range(40)])
+    counts = {f"n{j}": rng.poisson(np.exp(0.3 * factors[:, j % 8] + 0.2 * j)) for j in range(12)}
+    texts = {f"c{j}": np.array(list("abcdef"))[(kind + rng.integers(0, 1 + j % 4, rows)) % 6] for j in range(10)}
+    return X.assign(**counts, **texts)
+
+
+TABLES = {"narrow": narrow, "wide": wide}
+
+
+def growth_row(kind: str, rows: int) -> dict[str, Any]:
+    """Learn from synthetic rows in this process."""
+    X = TABLES[kind](rows)
+    before, started = peak_mb(), time.process_time()
+    circuit = likely.circuit.learn(X, None, progress=False, n_jobs=1).circuit
+    seconds = time.process_time() - started
+    sizes = {"nodes": len(circuit), "parameters": circuit.parameters}
+    return {"rows": rows, "columns": X.shape[1], "seconds": seconds, "table_mb": before, "peak_mb": peak_mb(), **sizes}
 
 
 def peak_mb() -> float:
@@ -192,16 +218,16 @@ def peak_mb() -> float:
 
 
 def growth() -> list[dict[str, Any]]:
-    """Seconds and memory for 10^4, 10^5 and 10^6 rows, each in a process of its own."""
+    """Processor's seconds and memory for some tables, each in a process of its own."""
     measured = []
-    print("rows        seconds  per 10^5 rows  peak MB (with the table alone)  nodes")
-    for rows in (10_000, 100_000, 1_000_000):
-        run = subprocess.run([sys.executable, __file__, "-", "--rows", str(rows)], capture_output=True, text=True, check=True)
-        row = json.loads(run.stdout)
+    print("rows        columns  seconds  per 10^5 rows  peak MB (with the table alone)  nodes  parameters")
+    for kind, rows in (("narrow", 10_000), ("narrow", 100_000), ("narrow", 1_000_000), ("wide", 100_000)):
+        command = [sys.executable, __file__, "-", "--rows", str(rows), "--kind", kind]
+        row = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         measured.append(row)
-        per = row["seconds"] / rows * 1e5
         print(
-            f"{rows:9d}  {row['seconds']:8.1f}  {per:13.1f}  {row['peak_mb']:7.0f} ({row['table_mb']:.0f})  {row['nodes']:20d}",
+            f"{rows:9d}  {row['columns']:8d}  {row['seconds']:7.1f}  {row['seconds'] / rows * 1e5:13.1f}"
+            f"  {row['peak_mb']:7.0f} ({row['table_mb']:.0f})  {row['nodes']:20d}  {row['parameters']:10d}",
             flush=True,
         )
     return measured
@@ -216,10 +242,11 @@ def main() -> None:
     parser.add_argument("--finest", type=float, default=likely.circuit.learning.bins.FINEST)
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--rows", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--kind", choices=list(TABLES), help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.rows:
-        print(json.dumps(growth_row(options.rows)))
+        print(json.dumps(growth_row(options.kind, options.rows)))
         return
     results = []
     for name in options.names:

@@ -10,6 +10,7 @@
 #include "arrays.hpp"
 #include "circuit.hpp"
 #include "columns.hpp"
+#include "gaussian_mixture.hpp"
 #include "mixture.hpp"
 #include "trees.hpp"
 
@@ -185,6 +186,28 @@ nb::tuple expect_mixture(nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_con
   return nb::make_tuple(log_ratio, counts, total);
 }
 
+// z: row x column; root: component and row of it x column; shift: component x column.
+Matrix gaussian_logs(Rows z, Rows root, Rows shift, Array1<double> constant, std::size_t threads) {
+  const std::size_t columns = z.shape(1), components = constant.shape(0);
+  if (root.shape(0) != components * columns || root.shape(1) != columns || shift.shape(0) != components ||
+      shift.shape(1) != columns)
+    throw std::invalid_argument("a component needs a root and a shift as wide as a row");
+  Matrix out = make_matrix(z.shape(0), components);
+  nb::gil_scoped_release free;
+  likely::gaussian_logs({z.data(), z.shape(0), columns}, {root.data(), shift.data(), constant.data(), components}, out.data(),
+                        threads);
+  return out;
+}
+
+Matrix gaussian_sums(Rows z, Rows share, std::size_t threads) {
+  if (share.shape(0) != z.shape(0)) throw std::invalid_argument("there must be shares of every row");
+  const std::size_t wide = z.shape(1) + 1;
+  Matrix out = make_matrix(share.shape(1), wide * wide);
+  nb::gil_scoped_release free;
+  likely::gaussian_sums({z.data(), z.shape(0), z.shape(1)}, share.data(), share.shape(1), out.data(), threads);
+  return out;
+}
+
 }  // namespace
 
 namespace likely {
@@ -215,5 +238,7 @@ NB_MODULE(_core, m) {
       .def("differentiate", &differentiate_circuit, "values"_a);
   m.def("expect_mixture", &expect_mixture, "bins"_a, "row_weight"_a, "offset"_a, "ratio"_a, "weight"_a, "blocks"_a,
         "threads"_a = 0);
+  m.def("gaussian_logs", &gaussian_logs, "z"_a, "root"_a, "shift"_a, "constant"_a, "threads"_a = 0);
+  m.def("gaussian_sums", &gaussian_sums, "z"_a, "share"_a, "threads"_a = 0);
   likely::bind_search(m);
 }

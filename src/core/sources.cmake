@@ -1,6 +1,6 @@
 # The files of the core that do not know Python.
 set(LIKELY_CORE_SOURCES
-  circuit.cpp circuit_blocks.cpp columns.cpp families.cpp gaussian.cpp mixture.cpp trees.cpp
+  circuit.cpp circuit_blocks.cpp columns.cpp families.cpp gaussian.cpp gaussian_mixture.cpp mixture.cpp trees.cpp
   search/block_bound.cpp search/branching.cpp search/budget.cpp search/domain.cpp search/duals.cpp search/expansion.cpp search/fixing.cpp search/follow.cpp
   search/forest.cpp search/forest_build.cpp search/heuristics.cpp search/incumbents.cpp search/likelihood.cpp search/likelihood_blocks.cpp
   search/marginals.cpp search/network.cpp search/node.cpp search/priced_likelihood.cpp search/pricing.cpp search/propagation.cpp search/rules.cpp

@@ -105,6 +105,9 @@ inline constexpr double kSmallestBoundLikelihood = 1e-280;
 inline constexpr float kSmallestMixtureDensity = 1e-36F;
 // Factors of that product between two looks at its size.
 inline constexpr std::size_t kMixtureFactorsBetweenScaling = 6;
+// A component's part of a row, of all that components have of it, below which the row adds nothing to its mean and covariance:
+// a million rows of as much add less than the tenth pseudo-row that every component has.
+inline constexpr double kSmallestShare = 1e-12;
 
 // -- propagation --------------------------------------------------------------------------------------------------------
 

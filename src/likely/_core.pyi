@@ -72,6 +72,14 @@ def expect_mixture(
     blocks: int,
     threads: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def gaussian_logs(
+    z: NDArray[np.float64],
+    root: NDArray[np.float64],
+    shift: NDArray[np.float64],
+    constant: NDArray[np.float64],
+    threads: int = 0,
+) -> NDArray[np.float64]: ...
+def gaussian_sums(z: NDArray[np.float64], share: NDArray[np.float64], threads: int = 0) -> NDArray[np.float64]: ...
 
 class Share:
     def __init__(self, output: int, scale: float, low: float, high: float) -> None: ...

@@ -149,7 +149,7 @@ def _holds_numbers(column: pd.Series[Any], name: Name) -> bool:
 
 
 def _zeros_and_ones(column: pd.Series[Any]) -> bool:
-    return types.is_numeric_dtype(column.dtype) and set(column.unique()) == {0, 1}
+    return types.is_numeric_dtype(column.dtype) and len(values := column.unique()) == 2 and set(values) == {0, 1}
 
 
 def _split(column: pd.Series[Any], name: Name) -> tuple[list[str], list[Value]]:

@@ -28,9 +28,10 @@ from typing import Any
 
 import numpy as np
 
+from likely.circuit.learning import blocks_moments
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import Indices
-from likely.circuit.learning.blocks_moments import Flags, Moments, Products
+from likely.circuit.learning.blocks_moments import Flags, Moments
 from likely.circuit.learning.smoothing import Shrinkage
 from likely.circuit.model.warps import Warp
 from likely.schema.values import Numbers, is_code
@@ -60,6 +61,7 @@ class BlockTable:
     leaves: tuple[int, ...]  # which variables have leaves: those without a warp, and the columns with atoms or codes
     rounding: Numbers  # per column, the variance within the cells of its step (Sheppard's correction), in warped units
     groups: Indices  # the class of each row, 0 where there is none
+    threads: int = 1  # that work on it
 
     @classmethod
     def of(
@@ -69,6 +71,8 @@ class BlockTable:
         warps: dict[int, Warp],
         groups: Indices,
         atoms: dict[int, tuple[float, ...]] | None = None,
+        *,
+        threads: int = 1,
     ) -> BlockTable:
         """Encoded rows, warped; the variables without a warp have leaves, and those with atoms or codes too."""
         columns, values = tuple(warps), atoms or {}
@@ -81,7 +85,21 @@ class BlockTable:
         grids = np.array([binned.bins[j].feature.grid or 0.0 for j in columns])
         steps = np.where(np.isnan(warped) | at, np.nan, np.exp(slopes) * grids)
         rounding = np.nanmean(np.vstack([steps**2, np.zeros_like(grids)]), axis=0) / 12
-        return cls(columns, warped, slopes, at, coded, binned, leaves, rounding, groups)
+        return cls(columns, warped, slopes, at, coded, binned, leaves, rounding, groups, threads)
+
+    def only(self, columns: tuple[int, ...]) -> BlockTable:
+        """With these columns in the block, some of its own; the others have leaves."""
+        kept = [place for place, j in enumerate(self.columns) if j in columns]
+        return replace(
+            self,
+            columns=columns,
+            warped=self.warped[:, kept],
+            log_slopes=self.log_slopes[:, kept],
+            atoms=self.atoms[:, kept],
+            coded=self.coded[:, kept],
+            leaves=tuple(j for j in range(len(self.others.bins)) if j not in columns or j in self.leaves),
+            rounding=self.rounding[kept],
+        )
 
     @property
     def weights(self) -> Numbers:
@@ -91,13 +109,15 @@ class BlockTable:
         return len(self.warped)
 
     @cached_property
-    def parts(self) -> list[tuple[Indices, Flags, Products]]:
-        """Rows with the same known columns of the block: their places, which columns those are, and their products."""
+    def parts(self) -> list[tuple[Indices, Flags, Numbers]]:
+        """Rows with the same known columns of the block: their places, which columns those are, and the rows, unknowns as 0."""
         known = ~np.isnan(self.warped)
-        kinds, which = np.unique(known, axis=0, return_inverse=True)
-        places = [np.flatnonzero(which.ravel() == place) for place in range(len(kinds))]
-        filled = np.where(known, self.warped, 0.0)
-        return [(rows, kind, Products(filled[rows])) for rows, kind in zip(places, kinds, strict=True)]
+        packed = np.ascontiguousarray(np.packbits(known, axis=1))
+        _, first, which = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_index=True, return_inverse=True)
+        kinds, order = known[first], np.argsort(which, kind="stable")
+        places = np.split(order, np.cumsum(np.bincount(which))[:-1])
+        filled = np.ascontiguousarray(np.where(known, self.warped, 0.0))
+        return [(rows, kind, filled[rows]) for rows, kind in zip(places, kinds, strict=True)]
 
     @cached_property
     def cells(self) -> Any:
@@ -247,10 +267,9 @@ def joint_logs(mixture: BlockMixture, table: BlockTable) -> Numbers:
         leaves = np.log(np.maximum(np.concatenate(mixture.tables(), axis=1), 1e-300))
         logs += table.cells @ (leaves - np.concatenate(widths, axis=1)).T
         logs -= table.log_slopes @ (~mixture.inside).T
-    for rows, known, products in table.parts:
-        coefficients = products.coefficients(mixture.means, mixture.covariances, mixture.inside & known).T
-        for part, made in products.parts():
-            logs[rows[part]] += made @ coefficients
+    for rows, known, z in table.parts:
+        seen = mixture.inside & known
+        logs[rows] += blocks_moments.log_densities(z, mixture.means, mixture.covariances, seen, table.threads)
     if table.coded.any():
         logs[table.coded @ mixture.inside.T] = -np.inf
     return logs
@@ -299,11 +318,8 @@ def _moments(table: BlockTable, counted: Numbers, inside: Flags, before: BlockMi
     means = np.zeros(inside.shape) if before is None else before.means[:count]
     covariances = np.broadcast_to(np.eye(size), (count, size, size)) if before is None else before.covariances[:count]
     whole: Moments | None = None
-    for rows, known, products in table.parts:
-        sums = np.zeros((count, products.width))
-        for part, made in products.parts():
-            sums += counted[rows[part]].T @ made
-        completed = products.moments(sums).completed(inside & known, means, covariances)
+    for rows, known, z in table.parts:
+        completed = Moments.of(z, counted[rows], table.threads).completed(inside & known, means, covariances)
         whole = completed if whole is None else whole + completed
     assert whole is not None, "there are rows"
     return whole

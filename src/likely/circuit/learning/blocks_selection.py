@@ -177,6 +177,7 @@ class _Folds:
     splits: Sequence[tuple[Indices, Indices]]
     plan: Plan
     random_state: int
+    threads: int
     #: Per columns in the block, settings and fold: held-out log-likelihoods, and the parameters.
     tried: dict[tuple[tuple[int, ...], Settings, int], tuple[Numbers, int]] = field(default_factory=dict)
     #: Per fold, number of components and kind of start, what the trial before ended with: the next one begins there.
@@ -185,12 +186,14 @@ class _Folds:
     warped: tuple[tuple[int, ...], list[tuple[BlockTable, BlockTable]]] = ((), [])
 
     @cached_property
-    def parts(self) -> list[tuple[Binned, Binned, dict[int, Warp]]]:
-        """Per fold the rows to learn from, those to judge by, and the warps."""
-        return [
-            (self.binned.some(learned).alone(), self.binned.some(judged), warps_of(self.table, self.groups, self.plan, learned))
-            for learned, judged in self.splits
-        ]
+    def whole(self) -> list[tuple[BlockTable, BlockTable]]:
+        """Per fold the rows to learn from and those to judge by, with all columns of the plan in the block."""
+        tables = []
+        for learned, judged in self.splits:
+            warps = warps_of(self.table, self.groups, self.plan, learned)
+            training, unseen = self.binned.some(learned).alone(), self.binned.some(judged)
+            tables.append((self._warped(learned, training, warps), self._warped(judged, unseen, warps)))
+        return tables
 
     def judge(self, columns: tuple[int, ...], settings: Settings, folds: int | None = None) -> Judged:
         """Held-out log-likelihoods with these columns in the block, in the first folds or all."""
@@ -228,18 +231,14 @@ class _Folds:
     def _tables(self, columns: tuple[int, ...]) -> list[tuple[BlockTable, BlockTable]]:
         """Per fold the rows to learn from and those to judge by, with these columns in the block."""
         if self.warped[0] != columns:
-            tables = []
-            for (learned, judged), (training, unseen, warps) in zip(self.splits, self.parts, strict=True):
-                inside = {j: warps[j] for j in columns}
-                tables.append((self._warped(learned, training, inside), self._warped(judged, unseen, inside)))
-            self.warped = columns, tables
+            self.warped = columns, [(rows.only(columns), unseen.only(columns)) for rows, unseen in self.whole]
         return self.warped[1]
 
     def _warped(self, which: Indices, binned: Binned, warps: dict[int, Warp]) -> BlockTable:
-        return BlockTable.of(self.table.rows[which], binned, warps, self.groups[which], self.plan.atoms)
+        return BlockTable.of(self.table.rows[which], binned, warps, self.groups[which], self.plan.atoms, threads=self.threads)
 
 
-def select(table: Table, binned: Binned, most: int | None, random_state: int, *, progress: Move) -> BlockChoice:
+def select(table: Table, binned: Binned, most: int | None, random_state: int, *, threads: int, progress: Move) -> BlockChoice:
     """What to learn from a table that has columns for a block; `most` is the largest circuit, counted as `size_of` does."""
     rng = np.random.default_rng(random_state)
     groups = groups_of(table)
@@ -258,7 +257,7 @@ def select(table: Table, binned: Binned, most: int | None, random_state: int, *,
         trials: list[_Trial] = []
         columns, first = tuple(candidates), plan.settings
         for curves in _kinds(plan.curves):
-            folds = _Folds(table, binned, groups, fewer, replace(plan, curves=curves), random_state)
+            folds = _Folds(table, binned, groups, fewer, replace(plan, curves=curves), random_state, threads)
             columns = columns if trials else _joined(folds, candidates, progress)
             if trials and _hopeless(folds, columns, trials, plan.settings):
                 break
@@ -270,7 +269,7 @@ def select(table: Table, binned: Binned, most: int | None, random_state: int, *,
         chosen = trials[plainest([trial.judged for trial in trials])]
         if sum(len(judged) for _, judged in parts) == len(chosen.judged.logs):
             return BlockChoice(chosen.plan, chosen.judged)
-        folds = _Folds(table, binned, groups, parts, chosen.plan, random_state)
+        folds = _Folds(table, binned, groups, parts, chosen.plan, random_state, threads)
         return BlockChoice(chosen.plan, folds.judge(tuple(chosen.plan.curves), chosen.plan.settings))
     except KeyboardInterrupt:
         plan.curves.update({j: Curve() for j in candidates if j not in plan.curves})
@@ -425,7 +424,7 @@ def size_of(columns: int, variables: int, components: int) -> int:
 
 
 def learned(
-    table: Table, binned: Binned, choice: BlockChoice, random_state: int, *, progress: Move
+    table: Table, binned: Binned, choice: BlockChoice, random_state: int, *, threads: int, progress: Move
 ) -> tuple[BlockMixture, dict[int, Warp]]:
     """What was chosen, learned from all rows; of very many, from a sample at first."""
     groups = groups_of(table)
@@ -436,7 +435,7 @@ def learned(
         progress(done, f"{settings.components} blocks")
 
     def warped(which: Indices) -> BlockTable:
-        return BlockTable.of(table.rows[which], binned.some(which), warps, groups[which], choice.plan.atoms)
+        return BlockTable.of(table.rows[which], binned.some(which), warps, groups[which], choice.plan.atoms, threads=threads)
 
     whole, rng = np.arange(len(table.rows)), np.random.default_rng(random_state)
     count = min(len(whole), _sampled(len(warps), LEAST_TRAINING, MOST_TRAINING, MOST_PRODUCTS))

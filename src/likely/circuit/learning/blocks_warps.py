@@ -17,7 +17,7 @@ taken if held-out rows gain more by it than chance explains.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -209,10 +209,9 @@ def _covariance(rows: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
     return mean, (centred * weights[:, None]).T @ centred / weights.sum()
 
 
-def power_logs(column: Column, knots: Numbers, moments: _Moments) -> Numbers:
-    """The log-slopes of the likeliest power curve."""
-    curves = _limited(np.array(list(_power_curves(column, knots))), column, knots)
-    return np.asarray(curves[int(np.argmax(moments.values(curves)))])
+def power_logs(column: Column, knots: Numbers) -> Numbers:
+    """The log-slopes of power curves (curve x piece), of which the likeliest is taken."""
+    return _limited(np.array(list(_power_curves(column, knots))), column, knots)
 
 
 def _limited(curves: Numbers, column: Column, knots: Numbers) -> Numbers:
@@ -269,9 +268,13 @@ def _bent(moments: _Moments, logs: Numbers, deviation: float) -> Numbers:
     return np.asarray(logs - logs.mean())
 
 
-def _log_slopes(curve: Curve, column: Column, knots: Numbers, moments: _Moments) -> Numbers:
-    logs = power_logs(column, knots, moments) if curve.power else np.zeros(len(knots) - 1)
-    return _bent(moments, logs, curve.deviation) if curve.deviation else logs
+def _log_slopes(curves: Sequence[Curve], powers: Numbers, moments: _Moments) -> list[Numbers]:
+    """The likeliest log-slopes of each kind of curve, given those of the power curves that there are."""
+    power = powers[int(np.argmax(moments.values(powers)))]
+    starts = [power if curve.power else np.zeros(len(power)) for curve in curves]
+    return [
+        _bent(moments, logs, curve.deviation) if curve.deviation else logs for curve, logs in zip(curves, starts, strict=True)
+    ]
 
 
 def choose(column: Column, rng: np.random.Generator) -> Curve:
@@ -282,13 +285,14 @@ def choose(column: Column, rng: np.random.Generator) -> Curve:
     if len(knots) == 2 or len(column.values) < 2 * FOLDS:
         return CURVES[0]
     design, groups = _Design.of(column, knots), int(column.groups.max()) + 1
+    powers = power_logs(column, knots)
     order = rng.permutation(len(column.values))
     scores = np.zeros((len(CURVES), len(order)))
     for fold in range(FOLDS):
         judged = np.sort(order[fold::FOLDS])
         moments = _Moments.of(design, column, np.setdiff1d(order, judged), groups)
-        for place, curve in enumerate(CURVES):
-            scores[place, judged] = _score(design, column, moments, judged, _log_slopes(curve, column, knots, moments))
+        for place, logs in enumerate(_log_slopes(CURVES, powers, moments)):
+            scores[place, judged] = _score(design, column, moments, judged, logs)
     means = np.average(scores, axis=1, weights=column.weights)
     best = int(np.argmax(means))
     behind = means[best] - means
@@ -311,7 +315,7 @@ def warp_of(curve: Curve, column: Column) -> Warp:
     knots = column.knots
     design = _Design.of(column, knots)
     moments = _Moments.of(design, column, np.arange(len(column.values)), int(column.groups.max()) + 1)
-    slopes = np.exp(_log_slopes(curve, column, knots, moments))
+    slopes = np.exp(_log_slopes([curve], power_logs(column, knots), moments)[0])
     z = design.spans @ slopes
     mean = float(np.average(z, weights=column.weights))
     deviation = float(np.sqrt(np.average((z - mean) ** 2, weights=column.weights))) or 1.0

@@ -128,8 +128,9 @@ def learn(
         if method == "learnspn":
             outcome = _learnspn(table, min_slice, threshold, finest, random_state, first)
         else:
-            methods = _methods(method, bins_of(table.rows, table.variables, finest), table)
-            outcome = Learner(finest, random_state, threads).chosen(table, methods, nodes, first)
+            learner = Learner(finest, random_state, threads)
+            binned = learner.binned(table)
+            outcome = learner.chosen(table, binned, _methods(method, binned.bins, table), nodes, first)
         folds = _folds(table, outcome, floor, random_state, part(move, 0.5, 1.0)) if cross_fit else ()
     if outcome.interrupted:
         warnings.warn("Learning was interrupted; the circuit is what was learned until then.", LikelyWarning, stacklevel=2)

@@ -60,20 +60,22 @@ class Learner:
         """The table by its bins."""
         return Binned.of(table.rows, table.weights, bins_of(table.rows, table.variables, self.finest))
 
-    def chosen(self, table: Table, methods: tuple[Method, ...], nodes: int | None, move: Move) -> Outcome:
+    def chosen(self, table: Table, binned: Binned, methods: tuple[Method, ...], nodes: int | None, move: Move) -> Outcome:
         """What is best on held-out rows, learned from all.
 
         Args:
             table: What to learn from.
+            binned: The same by its bins.
             methods: Which to choose from: "mixture", "tree" and "blocks".
             nodes: The most nodes, if that is given; no mixture of both is made then.
             move: Moves a progress bar.
         """
-        binned = self.binned(table)
         first, last = part(move, 0.0, 0.5), part(move, 0.5, 1.0)
         if "blocks" not in methods:
             return self._histograms(binned, self._tried(table, binned, methods, nodes, -math.inf, first), last)
-        blocks = blocks_selection.select(table, binned, nodes, self.random_state, progress=part(first, 0.0, 0.5))
+        blocks = blocks_selection.select(
+            table, binned, nodes, self.random_state, threads=self.threads, progress=part(first, 0.0, 0.5)
+        )
         if blocks.interrupted:
             return replace(self._histograms(binned, model_selection.unjudged(binned, nodes), nowhere), interrupted=True)
         rival = -math.inf if blocks.judged is None else blocks.judged.mean
@@ -124,7 +126,7 @@ class Learner:
         def again(other: Table) -> Outcome:
             return self._blocks(other, self.binned(other), choice, nowhere)
 
-        fitted, warps = blocks_selection.learned(table, binned, choice, self.random_state, progress=move)
+        fitted, warps = blocks_selection.learned(table, binned, choice, self.random_state, threads=self.threads, progress=move)
         settings = choice.plan.settings
         chosen = {
             "components": float(settings.components),
