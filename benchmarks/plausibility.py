@@ -1,6 +1,6 @@
 """How well rows that are not real are told from real ones: our measures against isolation forest and local outlier factor.
 
-    python benchmarks/plausibility.py [--names wine iris ...] [--folds 0 1 2 3 4] [--json OUT]
+    python benchmarks/plausibility.py [--names wine iris ...] [--circuits auto histograms] [--folds 0 1 2 3 4] [--json OUT]
 
 Data and folds are those of `benchmarks/density.py`, of large tables `MOST_ROWS` rows. Per fold all methods learn the other rows,
 features only; then the fold's rows are told from as many that are made of them:
@@ -9,17 +9,19 @@ features only; then the fold's rows are told from as many that are made of them:
 - mixed: every value is that of one of two rows of different classes, at random (where there are classes).
 
 A figure is the area under the ROC curve, the probability that a real row scores higher than one that is not, half for ties; the
-mean over folds. Our measures, of a circuit made by `method="auto"` and by `method="blocks"`: the log-likelihood, the coherence
+mean over folds. Our measures, of circuits made by `method="auto"` and `method="histograms"`: the log-likelihood, the coherence
 (log-likelihood less the logs of the marginals: how well the values fit together), and the smaller of the two percentiles among
 rows of the training folds that were held out in turn, so that a row is as plausible as the worse of the two says. The others see
 categories one-hot encoded, numbers standardised and unknown ones as the median, with scikit-learn's defaults.
+
+OUT keeps what it has of other data and circuits.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,7 +46,7 @@ import likely
 RESULTS = Path(__file__).parent / "results" / "plausibility.json"
 #: At most as many rows of a table are used, drawn at random.
 MOST_ROWS = 5_000
-CIRCUITS = ("auto", "blocks")
+CIRCUITS = ("auto", "histograms")
 RIVALS = ("isolation forest", "LOF")
 FAKES = ("shuffled", "mixed")
 
@@ -109,7 +111,7 @@ def of_rivals(X: pd.DataFrame, schema: likely.Schema) -> Measures:
     return measures
 
 
-def measured(data: Data, wanted: list[int]) -> Iterator[dict[str, Any]]:
+def measured(data: Data, wanted: list[int], circuits: list[str]) -> Iterator[dict[str, Any]]:
     """A record per fold, kind of row that is not real, and measure."""
     schema = likely.Schema.infer(data.X)
     splits = list(KFold(5, shuffle=True, random_state=0).split(data.X))
@@ -121,7 +123,7 @@ def measured(data: Data, wanted: list[int]) -> Iterator[dict[str, Any]]:
         if data.y is not None:
             fakes["mixed"] = mixed(real, data.y.iloc[test], rng)
         measures = of_rivals(known, schema)
-        for method in CIRCUITS:
+        for method in circuits:
             measures |= of_circuit(method, known, schema)
         for measure, score in measures.items():
             scores = score(real)
@@ -154,7 +156,7 @@ def ahead(results: list[dict[str, Any]], measure: str) -> str:
 
 
 def _figure(measure: str) -> Callable[[dict[str, Any]], str]:
-    return lambda item: f"{item['auc'][measure]:.3f}"
+    return lambda item: f"{item['auc'].get(measure, math.nan):.3f}"
 
 
 MEASURES = ("likelihood", "coherence", "worse")
@@ -170,29 +172,43 @@ COLUMNS: list[Column] = [
 TOP = " " * 43 + "".join(f"{method:<36}" for method in CIRCUITS)
 
 
+def kept(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """What was measured before, by data and kind of row."""
+    before = json.loads(path.read_text(encoding="utf-8"))["results"] if path.exists() else []
+    return {(each["data"], each["rows"]): each for each in before}
+
+
+def show(results: list[dict[str, Any]]) -> None:
+    """The table, and where each measure is ahead."""
+    order = sorted(results, key=lambda result: (list(DATA).index(result["data"]), FAKES.index(result["rows"])))
+    print(TOP.rstrip(), head(COLUMNS), *(line(COLUMNS, result) for result in order), "", sep="\n")
+    for measure in (f"{method}: {measure}" for method in CIRCUITS for measure in MEASURES):
+        print(ahead([result for result in order if measure in result["auc"]], measure))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--names", nargs="*", default=list(DATA), choices=list(DATA))
+    parser.add_argument("--circuits", nargs="*", default=list(CIRCUITS), choices=list(CIRCUITS))
     parser.add_argument("--folds", type=int, nargs="*", default=[0, 1, 2, 3, 4])
     parser.add_argument("--json", type=Path, default=RESULTS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    print(TOP.rstrip(), head(COLUMNS), sep="\n")
-    results: list[dict[str, Any]] = []
+    results = kept(options.json)
     for name in options.names:
         try:
             data = some(DATA[name]())
         except (ImportError, likely.LikelyError) as error:
             print(f"{name}: left out ({error})")
             continue
-        started = time.perf_counter()
         with one_thread():
-            cells = list(measured(data, options.folds))
+            cells = list(measured(data, options.folds, options.circuits))
         for result in summed(data, cells):
-            print(line(COLUMNS, result), flush=True)
-            results.append({**result, "seconds": time.perf_counter() - started})
-        options.json.write_text(json.dumps({"results": results}, indent=1) + "\n", encoding="utf-8")
-    print("\n".join(ahead(results, f"{method}: {measure}") for method in CIRCUITS for measure in MEASURES))
+            place = result["data"], result["rows"]
+            results[place] = {**result, "auc": {**results.get(place, result)["auc"], **result["auc"]}}
+            print(line(COLUMNS, results[place]), flush=True)
+        options.json.write_text(json.dumps({"results": list(results.values())}, indent=1) + "\n", encoding="utf-8")
+    show(list(results.values()))
 
 
 if __name__ == "__main__":

@@ -73,7 +73,13 @@ void Warp::add_tail(bool above) {
                            : Part{-kInf, knot, -kInf, value, slope, log_slope, 0, 0});
     return;
   }
-  const double rise = sign / (slope * width), end = above ? upper_ : lower_;
+  const double end = above ? upper_ : lower_;
+  if (std::nextafter(knot, end) == end) {  // no double lies between: the steepness there is nobody's, and may be no double itself
+    parts_.push_back(above ? Part{knot, end, value, value, slope, log_slope, 0, 0}
+                           : Part{end, knot, value, value, slope, log_slope, 0, 0});
+    return;
+  }
+  const double rise = sign / (slope * width);
   auto add = [&](double from, double z_from, double to, double z_to) {
     parts_.push_back(above ? Part{from, to, z_from, z_to, slope, log_slope - rise * value, rise, -1}
                            : Part{to, from, z_to, z_from, slope, log_slope - rise * value, rise, 1});

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "build.hpp"
 #include "search/block_bound.hpp"
@@ -140,6 +142,21 @@ TEST_CASE("the inverse of a warp is its inverse, and its parts cover it") {
         CHECK(x <= part.high);
         CHECK(part.offset + part.rise * warp.at(x).z == doctest::Approx(warp.at(x).log_slope));
       }
+    }
+  }
+}
+
+TEST_CASE("a tail without a double inside is as steep as at its knot") {
+  for (const double low : {0.0, 1.0, -3e9}) {
+    const double high = low + 16, inf = std::numeric_limits<double>::infinity();
+    const Warp warp({low, low + 4, high}, {-2.3, 0.1, 0.7}, std::nextafter(low, -inf), std::nextafter(high, inf));
+    for (const double x : {low, high}) {
+      const Warp::Part& part = warp.parts()[warp.part_of(x)];
+      CHECK(part.offset + part.rise * warp.at(x).z == doctest::Approx(warp.at(x).log_slope));
+    }
+    for (const Warp::Part& part : warp.parts()) {
+      CHECK(std::isfinite(part.offset + part.rise * part.z_low));
+      CHECK(part.offset + part.rise * part.z_low <= std::log(0.6) + 1e-9);
     }
   }
 }

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -113,6 +114,25 @@ def test_without_warps_the_upper_bound_is_attained(data: st.DataObject) -> None:
     limits = block_bounds(block, [Region.between(*pair) for pair in ends], 0.0)
     assert limits.best is not None
     assert limits.upper == pytest.approx(float(block.log_density(limits.best[None, :])[0]), abs=1e-3)
+
+
+@pytest.mark.parametrize("low", [0.0, 1.0, -3e9])
+def test_a_domain_that_ends_at_the_outermost_knots(low: float) -> None:
+    """As learned where values lie at the bounds of a feature: a tail has no double inside, and a steepness that may be none."""
+    high = low + 16
+    warp = Warp((low, low + 4, high), (-2.3, 0.1, 0.7), math.nextafter(low, -math.inf), math.nextafter(high, math.inf))
+    circuit = Circuit(
+        (Continuous("a", low, high), Continuous("b", low, high)),
+        (GaussianBlock((0, 1), (warp, warp), (0.2, 0), ((0.5,), (0.4, 0.3))),),
+    )
+    ends = np.array([[a, b] for a in (low, low + 3, high) for b in (low, low + 3, high)])
+    logs = circuit.log_likelihood(ends)
+    for row, log in zip(ends, logs, strict=True):
+        limits = bounds(circuit, {name: Region.points([value]) for name, value in zip("ab", row, strict=True)})
+        assert (limits.lower, limits.upper) == pytest.approx((log, log), abs=1e-6)
+    likeliest = complete(circuit, pd.DataFrame({"a": [high, np.nan], "b": [np.nan, np.nan]}))
+    assert likeliest.log_likelihood[1] >= logs.max() - 1e-9
+    assert sample(circuit, 50, random_state=0)["a"].between(low, high).all()
 
 
 @given(st.data())

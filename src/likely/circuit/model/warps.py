@@ -139,7 +139,8 @@ class Warp:
         x = np.interp(z, self.values, self.knots)
         for sign, (knot, value, slope, width) in zip((-1.0, 1.0), self._ends, strict=True):
             rise = np.maximum(sign * (z - value), 0.0) / slope
-            away = rise if math.isinf(width) else -width * np.expm1(-rise / width)
+            with np.errstate(over="ignore"):  # where a tail has no room, any rise leads to its end
+                away = rise if math.isinf(width) else -width * np.expm1(-rise / width)
             x = np.where(rise > 0, knot + sign * away, x)
         return np.asarray(np.clip(x, math.nextafter(self.lower, math.inf), math.nextafter(self.upper, -math.inf)))
 

@@ -18,6 +18,7 @@ bound: D_j = lambda (Sigma^-1)_jj, with lambda the least eigenvalue of Sigma^-1 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -104,7 +105,8 @@ def _pieces(warp: Warp, region: Region) -> Pieces:
         rate = float(warp.slopes[place])
         tail = {0: -1.0, len(marks) - 2: 1.0}.get(k, 0.0)
         width = end - start
-        slope = tail / (rate * width) if np.isfinite(width) else 0.0
+        # a tail without a double inside is never steeper than at its knot
+        slope = tail / (rate * width) if np.isfinite(width) and math.nextafter(start, end) < end else 0.0
         offset = np.log(rate) - slope * warp.values[0 if k == 0 else -1]
         for low, high in (pair for pair in region.intervals if pair[1] >= -LARGEST):
             first, last = max(low, start), min(high, end)
