@@ -168,6 +168,9 @@ inline constexpr double kLeastFraction = 1e-6;
 inline constexpr int kRegionSteps = 30;
 inline constexpr double kRegionStep = 1e-4;
 inline constexpr std::size_t kRegionStarts = 5;
+// With a likelihood, from the programme's solution towards a known answer: at the first nodes, and at every so manyth.
+inline constexpr std::uint64_t kWalkedNodes = 64;
+inline constexpr std::uint64_t kNodesBetweenWalks = 8;
 
 // -- the decomposition of trees -----------------------------------------------------------------------------------------
 
@@ -235,8 +238,15 @@ inline constexpr double kLeastSpread = 1e-12;
 // A step must keep this share of what it promises; a candidate with less weight has no part in variances.
 inline constexpr double kKeptFall = 0.1;
 inline constexpr double kLeastWeight = 1e-14;
+inline constexpr double kLeastLogWeight = -40;
 // A price of 0 begins where all that it is of is worth this much (in nats).
 inline constexpr double kFirstWorth = 1e-4;
+// A price of a hidden unit begins at least where all that it is of is worth this many temperatures.
+inline constexpr double kFirstRowWorth = 0.3;
+// Where prices point to a row that misses a goal, hidden units get prices if it misses the threshold by no more than this (in nats):
+// before, features are what is to be split. Units whose gaps are all worth less than the second number are ranked without prices.
+inline constexpr double kNearlyLikely = 0.5;
+inline constexpr double kLeastUnitWorth = 0.05;
 // A price is first tried in powers of this.
 inline constexpr double kPriceGrowth = 8;
 inline constexpr int kPriceTrials = 6;

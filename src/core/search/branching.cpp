@@ -177,7 +177,7 @@ void largest_tangent_gap(const Problem& problem, const Box& box, const Likelihoo
     const double at = likelihood.between(largest_part, priced.parts[largest_part], j);
     if (!cuts(problem, box, j, at)) continue;
     most = gaps[j];
-    cut = {j, at};
+    cut = {j, at, most};
   }
 }
 
@@ -188,7 +188,7 @@ void largest_mixed_gap(const Problem& problem, const Box& box, const PricedParts
       const double gap = priced.shares[p] * priced.gaps[p][j], at = priced.pointed[p][j];
       if (!(gap > most) || !cuts(problem, box, j, at)) continue;
       most = gap;
-      cut = {j, at};
+      cut = {j, at, most};
     }
   }
 }

@@ -24,6 +24,7 @@ std::vector<Box> split(const Domain& domain, const Box& box, std::size_t j, doub
 struct Cut {
   std::size_t feature;
   double at;
+  double gap;  // in nats
 };
 // Where the bound of a likelihood with blocks is farthest above what its terms are, if that is far enough to matter.
 std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation);

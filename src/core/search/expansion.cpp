@@ -100,13 +100,12 @@ bool Expander::is_done(Look& look) const {
 
 // -- branching ----------------------------------------------------------------------------------------------------------
 
-std::vector<Box> Expander::parts_of(Look& look) const {
+std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) const {
   const Node& node = look.node;
   const double cutoff = look.pool.cutoff();
   if (std::vector<Box> parts = split_fraction(problem_, node, look.workspace); !parts.empty()) return parts;
   if (std::vector<Box> parts = split_trees(problem_, node, cutoff, look.workspace); !parts.empty()) return parts;
-  if (const std::optional<Cut> cut = largest_gap(problem_, node, look.evaluation))
-    return split_at(problem_.domain, node.box, *cut);
+  if (cut) return split_at(problem_.domain, node.box, *cut);
   const std::vector<double>& cheapest = look.evaluation.cheapest;
   RowValues& values = look.workspace.row_values;
   evaluate_row(problem_, cheapest, node.alternative, look.workspace, values);
@@ -116,12 +115,15 @@ std::vector<Box> Expander::parts_of(Look& look) const {
 
 void Expander::branch(Look& look, Expansion& out) const {
   const Node& node = look.node;
-  if (std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace); !sides.empty()) {
+  const std::optional<Cut> cut = largest_gap(problem_, node, look.evaluation);
+  std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace);
+  if (sides.empty()) sides = split_priced_unit(node, cut ? cut->gap : tolerance::kLeastGap, look.workspace);
+  if (!sides.empty()) {
     const bool narrow = node.box.narrow(problem_.domain);
     for (Node& part : sides) out.children.push_back({std::move(part), narrow});
     return;
   }
-  std::vector<Box> parts = parts_of(look);
+  std::vector<Box> parts = parts_of(look, cut);
   if (look.follower != nullptr) {
     look.follower->watch(node, look.pool);
     look.follower->after_branching(parts);
@@ -130,7 +132,7 @@ void Expander::branch(Look& look, Expansion& out) const {
     const bool narrow = part.narrow(problem_.domain);
     Node child{std::move(part),       node.bound,      node.alternative, 0,
                node.multipliers,      node.prices,     node.splits,      node.basis,
-               node.coherence_prices, node.tree_prices};
+               node.coherence_prices, node.tree_prices, false};
     out.children.push_back({std::move(child), narrow});
   }
 }

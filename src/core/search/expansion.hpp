@@ -1,9 +1,11 @@
 // What the look at one node does: propagation, rows that may be answers, branching.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "branching.hpp"
 #include "follow.hpp"
 #include "incumbents.hpp"
 #include "node.hpp"
@@ -38,7 +40,7 @@ class Expander {
 
   bool propagate_node(Look& look, Expansion& out) const;
   bool is_done(Look& look) const;
-  std::vector<Box> parts_of(Look& look) const;
+  std::vector<Box> parts_of(Look& look, const std::optional<Cut>& cut) const;
   void branch(Look& look, Expansion& out) const;
 
   const Problem& problem_;

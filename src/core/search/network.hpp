@@ -16,6 +16,13 @@ struct UnitMultipliers {
   std::vector<std::vector<double>> units;
   // Of unstable ones: of slope z - relu(z), from slope low (the chord) to 0.
   std::vector<std::vector<double>> chords;
+
+  std::size_t bytes() const {
+    std::size_t sum = goals.capacity() * sizeof(double);
+    for (const auto* layers : {&units, &chords})
+      for (const std::vector<double>& layer : *layers) sum += sizeof(layer) + layer.capacity() * sizeof(double);
+    return sum;
+  }
 };
 
 // A network of ReLU layers over inputs that are functions of one feature each; without hidden layers, a linear model.
@@ -77,6 +84,7 @@ class Network final : public Score {
   std::vector<UnitSplit> sides(const double* row) const;
 
  private:
+  friend class PricedUnits;
   friend class Triangles;
   struct Workspace;
   void add_number(std::size_t j, double x, double* units, bool sizes = false) const;

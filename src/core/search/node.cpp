@@ -32,7 +32,7 @@ namespace {
 
 // Splits of units pay where boxes would have to be cut in many directions.
 bool worth_unit_work(const Problem& problem) {
-  if (problem.likelihood) return false;
+  if (problem.likelihood_weight > 0) return false;
   const auto wide = std::count_if(problem.domain.features.begin(), problem.domain.features.end(), [](const Feature& f) {
     return !f.low.empty() && (f.grid == 0 || f.span() > tolerance::kWideSteps * f.grid);
   });
@@ -46,7 +46,7 @@ std::size_t bytes_of(const Node& node) {
   std::size_t sum = sizeof(Node) + bytes(node.box.range, node.box.atoms, node.multipliers, node.prices, node.splits,
                                          node.coherence_prices, node.basis.columns, node.basis.rows);
   for (const std::vector<Prices>* all : {&node.prices, &node.coherence_prices})
-    for (const Prices& prices : *all) sum += bytes(prices.goals, prices.rules, prices.points);
+    for (const Prices& prices : *all) sum += bytes(prices.goals, prices.rules, prices.points) + prices.units.bytes();
   if (node.tree_prices) sum += sizeof(TreePrices) + bytes(node.tree_prices->shares, node.tree_prices->goals);
   return sum;
 }

@@ -25,9 +25,12 @@ struct Multipliers {
 };
 
 // Prices, in nats: of a unit of cost, of each goal and of each linear rule; and the points of the tangents that went with them.
+// Where hidden units have prices, too, those of the goals are among them (`units`), and what follows from all of these together is
+// one more goal, the last.
 struct Prices {
   double cost = 0;
   std::vector<double> goals, rules, points;
+  UnitMultipliers units;
 };
 
 // A bound of the cost of all rows of a box, and the multipliers that give it. What the rounding of its terms may have added
@@ -50,6 +53,7 @@ struct Node {
   Basis basis;                                    // of the programme of its units: the parent's at first
   std::vector<Prices> coherence_prices;           // as prices, where values must fit together
   std::shared_ptr<const TreePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
+  bool prices_units = false;                      // a unit was split by the prices of likelihood and units: they are sought at once
 };
 
 // About how much memory a node takes; what it shares with its siblings is counted with each.
@@ -107,6 +111,10 @@ struct UnitWork {
   Relaxation aggregate;  // the inequality that its multipliers give, and the bound that this gives
   Dual dual;
   bool solved = false;  // whether that is of the node that is looked at
+  std::vector<Relaxation> priced;                  // the same per part of a circuit with blocks, from prices of likelihood and units
+  // And the units that are off their ReLU where these point to; whether the row there misses the goal, but hardly the threshold.
+  std::vector<Triangles::Candidate> candidates;
+  bool comes_first = false;
 };
 
 // The decomposition of the trees of every alternative, and local search.

@@ -22,8 +22,9 @@ struct Demand {
   std::vector<Prices>& prices;
 };
 
-// Raises the node's bound. `changed` is set if values went that no row below the cut-off has.
+// Raises the node's bound. `changed` is set if values went that no row below the cut-off has. With units, those of the
+// classifier's network have prices, too, where they are what is to be decided; the score's workspace must have been entered.
 void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
-                      bool& changed);
+                      Workspace& workspace, bool with_units, bool& changed);
 
 }  // namespace likely::search

@@ -160,12 +160,12 @@ Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evalua
       changed |= reduced_cost_fixing(problem, evaluation, evaluation.relaxations[g], evaluation.duals[g], cutoff, node.box);
     if (after(Step::kReducedCostFixing, by_box()) != Outcome::kOpen) return Outcome::kEmpty;
   }
-  auto price = [&](const Demand& demand) {
+  auto price = [&](const Demand& demand, bool with_units) {
     if (!prices_pay(demand.likelihood, demand.threshold, demand.weight) || (!with_prices && demand.likelihood.has_blocks()))
       return Outcome::kOpen;
     {
       const Stopwatch watch(workspace.statistics.seconds_likelihood);
-      price_likelihood(problem, demand, cutoff, evaluation, node, changed);
+      price_likelihood(problem, demand, cutoff, evaluation, node, workspace, with_units, changed);
     }
     if (after(Step::kJointBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
     return after(Step::kJointBound, by_box());
@@ -173,9 +173,11 @@ Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evalua
   Outcome outcome = Outcome::kOpen;
   if (problem.likelihood)
     outcome =
-        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices});
+        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices},
+              true);
   if (problem.coherence && outcome == Outcome::kOpen)
-    outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices});
+    outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices},
+                    false);
   return outcome;
 }
 
@@ -217,7 +219,7 @@ Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation&
   assert(node.alternative < problem.alternatives.size());
   const std::size_t before = node.box.value_count(problem.domain);
   Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);
-  if (outcome == Outcome::kOpen && workspace.units)
+  if (outcome == Outcome::kOpen && workspace.units && !(problem.likelihood && problem.likelihood->has_blocks()))
     outcome = propagate_units(problem, node, cutoff, evaluation, workspace, follower);
   if (outcome == Outcome::kOpen && workspace.trees)
     outcome = propagate_trees(problem, node, cutoff, evaluation, workspace, follower);

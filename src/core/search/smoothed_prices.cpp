@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../clones.hpp"
 #include "../tolerances.hpp"
 
 namespace likely::search {
@@ -14,6 +15,8 @@ void PartTerms::reset(std::size_t count, std::size_t price_count) {
   rest.assign(count * count, 0.0);
   per_price.assign(price_count, 0.0);
   terms.clear();
+  rows = 0;
+  lines.clear();
   for (std::vector<double>* each : {&height, &z, &value, &gain}) each->clear();
 }
 
@@ -32,31 +35,35 @@ double* PartTerms::add(double height_of, double z_of, double value_of) {
 
 namespace {
 
-// In place: the lower factor of a positive definite matrix; false if it is none.
+LIKELY_CLONES void add_multiple(double* sum, const double* value, double by, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) sum[i] += by * value[i];
+}
+
+// In place: the upper factor U of a positive definite matrix U'U, row by row; false if it is none.
 bool factorise(std::vector<double>& matrix, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    double* row = matrix.data() + i * count;
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double* other = matrix.data() + j * count;
-      double sum = row[j];
-      for (std::size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
-      if (i == j && !(sum > 0)) return false;
-      row[j] = i == j ? std::sqrt(sum) : sum / other[j];
-    }
+  for (std::size_t k = 0; k < count; ++k) {
+    double* row = matrix.data() + k * count;
+    if (!(row[k] > 0)) return false;
+    const double scale = 1 / std::sqrt(row[k]);
+    for (std::size_t i = k; i < count; ++i) row[i] *= scale;
+    for (std::size_t i = k + 1; i < count; ++i) add_multiple(matrix.data() + i * count + i, row + i, -row[i], count - i);
   }
   return true;
 }
 
-void solve(const std::vector<double>& factor, std::size_t count, double* x) {
+// Solves for several right-hand sides at once, x[unknown][side].
+void solve(const std::vector<double>& factor, std::size_t count, std::size_t sides, double* x) {
+  auto divide = [&](std::size_t i) {
+    const double by = 1 / factor[i * count + i];
+    for (std::size_t side = 0; side < sides; ++side) x[i * sides + side] *= by;
+  };
   for (std::size_t i = 0; i < count; ++i) {
-    double sum = x[i];
-    for (std::size_t k = 0; k < i; ++k) sum -= factor[i * count + k] * x[k];
-    x[i] = sum / factor[i * count + i];
+    divide(i);
+    for (std::size_t k = i + 1; k < count; ++k) add_multiple(x + k * sides, x + i * sides, -factor[i * count + k], sides);
   }
   for (std::size_t i = count; i-- > 0;) {
-    double sum = x[i];
-    for (std::size_t k = i + 1; k < count; ++k) sum -= factor[k * count + i] * x[k];
-    x[i] = sum / factor[i * count + i];
+    for (std::size_t k = i + 1; k < count; ++k) add_multiple(x + i * sides, x + k * sides, -factor[i * count + k], sides);
+    divide(i);
   }
 }
 
@@ -65,7 +72,7 @@ void solve(const std::vector<double>& factor, std::size_t count, double* x) {
 // The smoothed F, its moments and its slope by the prices.
 double SmoothedPrices::evaluate(const PartTerms& t, double temperature, const std::vector<double>& point,
                                 const std::vector<double>& prices) {
-  const std::size_t n = t.coordinates, q = t.prices;
+  const std::size_t n = t.coordinates, q = t.all_prices();
   double value = 0;
   point_ = point;
   pull_.assign(n, 0.0);
@@ -82,70 +89,119 @@ double SmoothedPrices::evaluate(const PartTerms& t, double temperature, const st
   mean_z_.assign(n, 0.0);
   variance_.assign(n, 0.0);
   regression_.assign(n * q, 0.0);
-  mean_value_.resize(t.terms.size());
-  mean_height_.resize(t.terms.size());
+  mean_rows_.assign(t.rows, 0.0);
+  for (std::vector<double>* each : {&mean_value_, &mean_height_, &mean_lever_}) each->resize(t.terms.size());
   weight_.resize(t.height.size());
-  std::vector<double> mean(q), covariance(q), among(q * q);
   for (std::size_t place = 0; place < t.terms.size(); ++place) {
     const PartTerms::Term& term = t.terms[place];
     const double pull = term.coordinate >= 0 ? pull_[static_cast<std::size_t>(term.coordinate)] : 0;
+    const std::size_t levers = t.rows > 0 ? t.lines[place].levers : 0;
+    part_.assign(levers, 0.0);  // of the rows' prices in each lever
+    for (std::size_t i = 0; levers > 0 && i < t.lines[place].rows.size(); ++i)
+      for (std::size_t l = 0; l < levers; ++l)
+        part_[l] += prices[t.prices + t.lines[place].rows[i]] * t.lines[place].line[i * levers + l];
     double most = -std::numeric_limits<double>::infinity(), sum = 0, mean_height = 0;
     for (std::size_t k = term.first; k < term.last; ++k) {
       double here = t.height[k] - pull * t.z[k];
-      for (std::size_t a = 0; a < q; ++a) here += prices[a] * t.gain[k * q + a];
+      for (std::size_t a = 0; a < t.prices; ++a) here += prices[a] * t.gain[k * t.prices + a];
+      for (std::size_t l = 0; l < levers; ++l) here += part_[l] * t.lines[place].lever[(k - term.first) * levers + l];
       weight_[k] = here;
       most = std::max(most, here);
     }
     for (std::size_t k = term.first; k < term.last; ++k) {
       const double below = weight_[k] - most;
-      sum += weight_[k] = std::exp(below / temperature);
+      weight_[k] = below < tolerance::kLeastLogWeight * temperature ? 0 : std::exp(below / temperature);
+      sum += weight_[k];
       mean_height += weight_[k] * below;
     }
     mean_height_[place] = most + mean_height / sum;
     value += most + temperature * std::log(sum);
-    double mean_z = 0, mean_value = 0, variance = 0;
-    std::fill(mean.begin(), mean.end(), 0.0);
-    std::fill(covariance.begin(), covariance.end(), 0.0);
-    std::fill(among.begin(), among.end(), 0.0);
-    for (std::size_t k = term.first; k < term.last; ++k) {
-      const double w = weight_[k] /= sum;
-      mean_z += w * t.z[k];
-      mean_value += w * t.value[k];
-      for (std::size_t a = 0; a < q; ++a) mean[a] += w * t.gain[k * q + a];
-    }
-    for (std::size_t k = term.first; k < term.last; ++k) {
-      const double w = weight_[k], away = t.z[k] - mean_z;
-      if (w < tolerance::kLeastWeight) continue;
-      variance += w * away * away;
-      for (std::size_t a = 0; a < q; ++a) {
-        const double other = t.gain[k * q + a] - mean[a];
-        covariance[a] += w * away * other;
-        for (std::size_t b = 0; b <= a; ++b) among[a * q + b] += w * other * (t.gain[k * q + b] - mean[b]);
-      }
-    }
-    mean_value_[place] = mean_value;
-    if (term.coordinate >= 0) {
-      const auto i = static_cast<std::size_t>(term.coordinate);
-      mean_z_[i] = mean_z;
-      variance_[i] = variance = std::max(variance, tolerance::kLeastSpread);
-      for (std::size_t a = 0; a < q; ++a) regression_[i * q + a] = covariance[a] / variance;
-    } else {
-      std::fill(covariance.begin(), covariance.end(), 0.0);
-      variance = 1;
-    }
-    for (std::size_t a = 0; a < q; ++a) {
-      price_slope_[a] += mean[a];
-      for (std::size_t b = 0; b <= a; ++b)
-        left_over_[a * q + b] += (among[a * q + b] - covariance[a] * covariance[b] / variance) / temperature;
-    }
+    for (std::size_t k = term.first; k < term.last; ++k) weight_[k] /= sum;
+    add_term(t, place, temperature);
   }
   return value;
 }
 
-double SmoothedPrices::height_of(const PartTerms::Term& term, double height, double z, const double* gains,
+// The part of a term in the means, in the slope and in the second derivatives. What a candidate has is a few numbers, its gains
+// and levers; rows are functions of these.
+void SmoothedPrices::add_term(const PartTerms& t, std::size_t place, double temperature) {
+  const PartTerms::Term& term = t.terms[place];
+  static const PartTerms::Lines none;
+  const PartTerms::Lines& lines = t.rows > 0 ? t.lines[place] : none;
+  const std::size_t q = t.all_prices(), d = t.prices, levers = lines.levers, s = d + levers;
+  auto has = [&](std::size_t k, std::size_t c) {
+    return c < d ? t.gain[k * d + c] : lines.lever[(k - term.first) * levers + c - d];
+  };
+  double mean_z = 0, mean_value = 0, variance = 0;
+  mean_.assign(s, 0.0);
+  covariance_.assign(s, 0.0);
+  among_.assign(s * s, 0.0);
+  for (std::size_t k = term.first; k < term.last; ++k) {
+    const double w = weight_[k];
+    if (w == 0) continue;
+    mean_z += w * t.z[k];
+    mean_value += w * t.value[k];
+    for (std::size_t c = 0; c < s; ++c) mean_[c] += w * has(k, c);
+  }
+  for (std::size_t k = term.first; k < term.last; ++k) {
+    const double w = weight_[k], away = t.z[k] - mean_z;
+    if (w < tolerance::kLeastWeight) continue;
+    variance += w * away * away;
+    for (std::size_t c = 0; c < s; ++c) {
+      const double other = has(k, c) - mean_[c];
+      covariance_[c] += w * away * other;
+      for (std::size_t e = 0; e <= c; ++e) among_[c * s + e] += w * other * (has(k, e) - mean_[e]);
+    }
+  }
+  mean_value_[place] = mean_value;
+  mean_lever_[place] = levers > 0 ? mean_[d] : 0;
+  if (term.coordinate >= 0) {
+    const auto i = static_cast<std::size_t>(term.coordinate);
+    mean_z_[i] = mean_z;
+    variance_[i] = variance = std::max(variance, tolerance::kLeastSpread);
+    double* out = regression_.data() + i * q;
+    for (std::size_t a = 0; a < d; ++a) out[a] = covariance_[a] / variance;
+    for (std::size_t a = 0; a < lines.rows.size(); ++a)
+      for (std::size_t l = 0; l < levers; ++l) out[d + lines.rows[a]] += lines.line[a * levers + l] * covariance_[d + l] / variance;
+  } else {
+    std::fill(covariance_.begin(), covariance_.end(), 0.0);
+    variance = 1;
+  }
+  for (std::size_t c = 0; c < s; ++c)
+    for (std::size_t e = 0; e <= c; ++e)
+      among_[c * s + e] = among_[e * s + c] = (among_[c * s + e] - covariance_[c] * covariance_[e] / variance) / temperature;
+  for (std::size_t a = 0; a < d; ++a) {
+    price_slope_[a] += mean_[a];
+    for (std::size_t b = 0; b <= a; ++b) left_over_[a * q + b] += among_[a * s + b];
+  }
+  part_.resize(s);
+  const bool all_rows = lines.rows.size() == t.rows;
+  for (std::size_t a = 0; a < lines.rows.size(); ++a) {
+    const double* line = lines.line.data() + a * levers;
+    double mean = 0;
+    for (std::size_t l = 0; l < levers; ++l) mean += line[l] * mean_[d + l];
+    price_slope_[d + lines.rows[a]] += mean;
+    mean_rows_[lines.rows[a]] += mean;
+    std::fill(part_.begin(), part_.end(), 0.0);
+    for (std::size_t l = 0; l < levers; ++l)
+      for (std::size_t c = 0; c < s; ++c) part_[c] += line[l] * among_[(d + l) * s + c];
+    double* out = left_over_.data() + (d + lines.rows[a]) * q;
+    for (std::size_t c = 0; c < d; ++c) out[c] += part_[c];
+    out += d;
+    for (std::size_t l = 0; l < levers; ++l) {
+      const double by = part_[d + l];
+      if (all_rows && levers == 1)
+        add_multiple(out, lines.line.data(), by, a + 1);
+      else
+        for (std::size_t b = 0; b <= a; ++b) out[lines.rows[b]] += by * lines.line[b * levers + l];
+    }
+  }
+}
+
+double SmoothedPrices::height_of(const PartTerms& t, const PartTerms::Term& term, double height, double z, const double* gains,
                                  const std::vector<double>& prices) const {
   double sum = height - (term.coordinate >= 0 ? pull_[static_cast<std::size_t>(term.coordinate)] * z : 0);
-  for (std::size_t a = 0; a < prices.size(); ++a) sum += prices[a] * gains[a];
+  for (std::size_t a = 0; a < t.prices; ++a) sum += prices[a] * gains[a];
   return sum;
 }
 
@@ -158,7 +214,7 @@ double SmoothedPrices::best_value(const PartTerms& t, const PartTerms::Term& ter
 
 // Newton's step, with the point eliminated: (R + temperature / variance) move = right-hand side, for the point and each price.
 bool SmoothedPrices::direction(const PartTerms& t, std::size_t fixed, double temperature) {
-  const std::size_t n = t.coordinates, q = t.prices;
+  const std::size_t n = t.coordinates, q = t.all_prices();
   factor_ = t.rest;
   solved_.assign((q + 1) * n, 0.0);
   deviation_.resize(n);
@@ -166,29 +222,37 @@ bool SmoothedPrices::direction(const PartTerms& t, std::size_t fixed, double tem
     const double stiff = temperature / variance_[i];
     factor_[i * n + i] += stiff;
     deviation_[i] = point_[i] - mean_z_[i];
-    solved_[i] = -stiff * deviation_[i];
-    for (std::size_t a = 0; a < q; ++a) solved_[(1 + a) * n + i] = regression_[i * q + a];
+    double* sides = solved_.data() + i * (q + 1);
+    sides[0] = -stiff * deviation_[i];
+    std::copy(regression_.begin() + static_cast<std::ptrdiff_t>(i * q), regression_.begin() + static_cast<std::ptrdiff_t>((i + 1) * q),
+              sides + 1);
   }
   if (n > 0 && !factorise(factor_, n)) return false;
-  for (std::size_t a = 0; a <= q; ++a) solve(factor_, n, solved_.data() + a * n);
-  std::vector<double> small(q * q);
+  solve(factor_, n, q + 1, solved_.data());
+  std::vector<double>& small = left_over_;  // what it was is not needed any more
   price_move_.assign(q, 0.0);
+  for (std::size_t a = 0; a < q; ++a) price_move_[a] = -price_slope_[a];
+  for (std::size_t i = 0; i < n; ++i) {
+    const double *sides = solved_.data() + i * (q + 1), *own = regression_.data() + i * q;
+    add_multiple(price_move_.data(), own, -(deviation_[i] + sides[0]), q);
+    for (std::size_t a = 0; a < q; ++a) add_multiple(small.data() + a * q, sides + 1, own[a], a + 1);
+  }
   for (std::size_t a = 0; a < q; ++a) {
-    double right = -price_slope_[a];
-    for (std::size_t i = 0; i < n; ++i) right -= regression_[i * q + a] * (deviation_[i] + solved_[i]);
-    price_move_[a] = a < fixed ? 0 : right;
+    if (a < fixed) price_move_[a] = 0;
     for (std::size_t b = 0; b <= a; ++b) {
-      double sum = left_over_[a * q + b];
-      for (std::size_t i = 0; i < n; ++i) sum += regression_[i * q + a] * solved_[(1 + b) * n + i];
-      small[a * q + b] = small[b * q + a] = a < fixed || b < fixed ? (a == b ? 1.0 : 0.0) : sum;
+      if (a < fixed || b < fixed) small[a * q + b] = a == b ? 1 : 0;
+      small[b * q + a] = small[a * q + b];
     }
     small[a * q + a] *= 1 + tolerance::kRidge;
   }
   if (!factorise(small, q)) return false;
-  solve(small, q, price_move_.data());
-  move_.assign(solved_.begin(), solved_.begin() + static_cast<std::ptrdiff_t>(n));
-  for (std::size_t a = 0; a < q; ++a)
-    for (std::size_t i = 0; i < n; ++i) move_[i] += price_move_[a] * solved_[(1 + a) * n + i];
+  solve(small, q, 1, price_move_.data());
+  move_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* sides = solved_.data() + i * (q + 1);
+    move_[i] = sides[0];
+    for (std::size_t a = 0; a < q; ++a) move_[i] += price_move_[a] * sides[1 + a];
+  }
   return true;
 }
 
@@ -198,7 +262,7 @@ double SmoothedPrices::slope(const PartTerms& t) const {
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t k = 0; k < n; ++k) sum += move_[i] * t.rest[i * n + k] * deviation_[k];
-  for (std::size_t a = 0; a < t.prices; ++a) sum += price_move_[a] * price_slope_[a];
+  for (std::size_t a = 0; a < t.all_prices(); ++a) sum += price_move_[a] * price_slope_[a];
   return sum;
 }
 
@@ -207,7 +271,8 @@ double SmoothedPrices::warmed(const PartTerms& t, std::size_t fixed, double temp
                               const std::vector<double>& prices) {
   for (; temperature < tolerance::kFirstTemperature; temperature /= tolerance::kCooling) {
     evaluate(t, temperature, point, prices);
-    if (direction(t, fixed, temperature) && slope(t) > -tolerance::kTrustedFall * temperature) return temperature;
+    if (direction(t, fixed, temperature) && slope(t) > -tolerance::kTrustedFall * temperature * static_cast<double>(1 + t.rows))
+      return temperature;
   }
   return temperature;
 }
@@ -223,7 +288,7 @@ void SmoothedPrices::lower(const PartTerms& t, std::size_t fixed, double tempera
       const double fall = slope(t);
       if (!(fall < -tolerance::kNewtonGain * temperature)) break;
       double share = 1;
-      for (std::size_t a = 0; a < t.prices; ++a)
+      for (std::size_t a = 0; a < t.all_prices(); ++a)
         if (price_move_[a] < 0) share = std::min(share, -tolerance::kTowardsZero * prices[a] / price_move_[a]);
       const std::vector<double> move = move_, price_move = price_move_;
       double reached = std::numeric_limits<double>::infinity();

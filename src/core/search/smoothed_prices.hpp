@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace likely::search {
@@ -24,6 +25,18 @@ struct PartTerms {
   std::vector<double> height, z, value;  // per candidate; `value` is the feature's
   std::vector<double> gain;              // per candidate and price
 
+  // Inequalities over terms, each with a price, in the order after the others. There are many of them, but in what a term has of
+  // them there is little: candidate k has sum over levers l of line[r][l] lever_k[l] of row r; numbers of a feature have one lever.
+  struct Lines {
+    std::size_t levers = 0;
+    std::vector<double> lever;        // [candidate of the term][lever]
+    std::vector<std::uint32_t> rows;  // that have any of the term
+    std::vector<double> line;         // [of these rows][lever]
+  };
+  std::size_t rows = 0;
+  std::vector<Lines> lines;  // per term, if there are rows
+  std::size_t all_prices() const { return prices + rows; }
+
   void reset(std::size_t coordinates, std::size_t prices);
   void begin(std::size_t feature, std::ptrdiff_t coordinate);
   // The gains, as many as there are prices, are to be filled in.
@@ -44,13 +57,17 @@ class SmoothedPrices {
   double mean_value(std::size_t term) const { return mean_value_[term]; }
   double mean_height(std::size_t term) const { return mean_height_[term]; }
   double best_value(const PartTerms& terms, const PartTerms::Term& term) const;  // the value with the largest weight
-  // What a term has to be greatest of, at a value with this height, coordinate and gains.
-  double height_of(const PartTerms::Term& term, double height, double z, const double* gains,
+  // The mean of what there is of a row, less nothing; and that of a term's first lever.
+  double mean_of_row(std::size_t row) const { return mean_rows_[row]; }
+  double mean_lever(std::size_t term) const { return mean_lever_[term]; }
+  // What a term has to be greatest of, at a value with this height, coordinate and gains; without rows.
+  double height_of(const PartTerms& terms, const PartTerms::Term& term, double height, double z, const double* gains,
                    const std::vector<double>& prices) const;
 
  private:
   double evaluate(const PartTerms& terms, double temperature, const std::vector<double>& point,
                   const std::vector<double>& prices);
+  void add_term(const PartTerms& terms, std::size_t place, double temperature);
   bool direction(const PartTerms& terms, std::size_t fixed, double temperature);
   double slope(const PartTerms& terms) const;
   double warmed(const PartTerms& terms, std::size_t fixed, double temperature, const std::vector<double>& point,
@@ -60,6 +77,8 @@ class SmoothedPrices {
   std::vector<double> weight_;                    // per candidate
   std::vector<double> mean_z_, variance_;         // per coordinate
   std::vector<double> mean_value_, mean_height_;  // per term
+  std::vector<double> mean_lever_, mean_rows_;    // per term, per row
+  std::vector<double> mean_, covariance_, among_, part_;
   std::vector<double> regression_;                // per coordinate and price: covariance with z by the variance of z
   std::vector<double> left_over_;                 // price x price: what of the covariances z does not explain, by temperature
   std::vector<double> price_slope_;               // of F
