@@ -168,8 +168,9 @@ inline constexpr double kLeastFraction = 1e-6;
 inline constexpr int kRegionSteps = 30;
 inline constexpr double kRegionStep = 1e-4;
 inline constexpr std::size_t kRegionStarts = 5;
-// With a likelihood, from the programme's solution towards a known answer: at the first nodes, and at every so manyth.
-inline constexpr std::uint64_t kWalkedNodes = 64;
+// With a likelihood and no Gaussian blocks, nodes that are made before so many others are not bounded by their units' programme;
+// from its solution towards a known answer the search walks at every so manyth node.
+inline constexpr std::uint64_t kNodesBeforeUnits = 32;
 inline constexpr std::uint64_t kNodesBetweenWalks = 8;
 
 // -- the decomposition of trees -----------------------------------------------------------------------------------------
@@ -243,8 +244,9 @@ inline constexpr double kLeastLogWeight = -40;
 inline constexpr double kFirstWorth = 1e-4;
 // A price of a hidden unit begins at least where all that it is of is worth this many temperatures.
 inline constexpr double kFirstRowWorth = 0.3;
-// Where prices point to a row that misses a goal, hidden units get prices if it misses the threshold by no more than this (in nats):
-// before, features are what is to be split. Units whose gaps are all worth less than the second number are ranked without prices.
+// Where prices point to a row that misses a goal, hidden units get prices if it misses the threshold by no more than this (in
+// nats): before, features are what is to be split. Units whose gaps are all worth less than the second number are ranked without
+// prices.
 inline constexpr double kNearlyLikely = 0.5;
 inline constexpr double kLeastUnitWorth = 0.05;
 // A price is first tried in powers of this.

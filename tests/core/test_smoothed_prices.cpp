@@ -92,6 +92,37 @@ TEST_CASE("smoothed prices: no point near the last one, and none at random, is b
   }
 }
 
+TEST_CASE("smoothed prices: a row whose gains are a line in levers is a price like any other") {
+  std::mt19937 random(13);
+  for (int round = 0; round < 20; ++round) {
+    const PartTerms dense = random_terms(1 + static_cast<std::size_t>(round % 5), random);
+    PartTerms sparse;
+    sparse.reset(dense.coordinates, 1);
+    sparse.rest = dense.rest;
+    sparse.per_price = dense.per_price;
+    sparse.rows = 1;
+    for (const PartTerms::Term& term : dense.terms) {
+      sparse.begin(term.feature, term.coordinate);
+      PartTerms::Lines& lines = sparse.lines.emplace_back();
+      // Two levers, whose sum is half of the gain.
+      lines = {2, {}, {0}, {2.0, 2.0}};
+      for (std::size_t k = term.first; k < term.last; ++k) {
+        *sparse.add(dense.height[k], dense.z[k], dense.value[k]) = dense.gain[2 * k];
+        lines.lever.push_back(0.2 * dense.gain[2 * k + 1]);
+        lines.lever.push_back(0.3 * dense.gain[2 * k + 1]);
+      }
+    }
+    std::vector<double> point(dense.coordinates, 0.0), prices{1.0, 0.5}, other_point(point), other_prices(prices);
+    SmoothedPrices one, other;
+    one.lower(dense, 0, 1.0, point, prices);
+    other.lower(sparse, 0, 1.0, other_point, other_prices);
+    CHECK(exact(dense, other_point, other_prices) == doctest::Approx(exact(dense, point, prices)).epsilon(1e-3));
+    double mean = 0;
+    for (std::size_t place = 0; place < dense.terms.size(); ++place) mean += 5 * other.mean_lever(place);
+    CHECK(other.mean_of_row(0) == doctest::Approx(mean));
+  }
+}
+
 TEST_CASE("smoothed prices: what is fixed stays, and means lie between a term's candidates") {
   std::mt19937 random(11);
   for (int round = 0; round < 20; ++round) {

@@ -13,23 +13,25 @@ from hypothesis import strategies as st
 import likely
 from likely import Categorical, Continuous, Integer, Schema, mio
 from likely.predictor import Column, Link, ReluNetwork
-from likely.problem import Limits, Problem, to_class
+from likely.problem import Limits, Plausibility, Problem, to_class
 from likely.search import solve
 from tests.oracles.search import answers_of
 from tests.search.instances import variants
 from tests.search.judging import LIMITS, judge
+from tests.search.test_blocks import check_reals, some_rows
 from tests.strategies import generators
+from tests.strategies.blocks import block_circuits
 from tests.strategies.finite import ruled, some_cost
 from tests.strategies.problem import problems_over
 
 
 @st.composite
-def wide_problems(draw: st.DrawFn) -> Problem:
+def wide_problems(draw: st.DrawFn, *, plausible: bool = False) -> Problem:
     """Three features of ten whole numbers each and one of two categories: enough numbers that units are split."""
     rng = draw(generators())
     features = (*(Integer(name, 0, 9) for name in "abc"), Categorical("d", ("x", "y")))
     schema = draw(ruled(Schema(features, (), tuple(some_cost(rng, feature) for feature in features)), 1))
-    return draw(problems_over(schema, kinds=["network"], plausible=False))
+    return draw(problems_over(schema, kinds=["network"], plausible=plausible))
 
 
 def some_network(rng: np.random.Generator, features: int, hidden: tuple[int, ...], *, categories: int = 0) -> ReluNetwork:
@@ -63,6 +65,37 @@ def test_enumeration(problem: Problem, rng: np.random.Generator) -> None:
         answers = answers_of(each)
         best = answers.rows[answers.sure][answers.objective[answers.sure].argmin()] if answers.sure.any() else None
         judge(each, solve(each, LIMITS, follow=best), answers)
+
+
+@given(wide_problems(plausible=True))
+def test_enumeration_with_a_likelihood(problem: Problem) -> None:
+    answers = answers_of(problem)
+    best = answers.rows[answers.sure][answers.objective[answers.sure].argmin()] if answers.sure.any() else None
+    judge(problem, solve(problem, LIMITS, follow=best), answers)
+
+
+@st.composite
+def problems_with_blocks(draw: st.DrawFn) -> Problem:
+    """Reals that a network and Gaussian blocks know, with a threshold that some rows reach."""
+    circuit = draw(block_circuits(least=3, most=4, real=True, discrete=False))
+    problem = draw(problems_over(Schema(circuit.features), plausible=False, kinds=["network"]))
+    rng = draw(generators())
+    logs = circuit.log_likelihood(some_rows(problem, rng, 200))
+    return replace(problem, plausibility=Plausibility(circuit, float(np.quantile(logs, rng.choice([0.3, 0.7, 0.95])))))
+
+
+@given(problems_with_blocks(), generators())
+def test_no_row_is_better_than_what_units_and_blocks_prove(problem: Problem, rng: np.random.Generator) -> None:
+    check_reals(problem, rng)
+
+
+@given(problems_with_blocks(), generators())
+def test_an_answer_is_followed_through_units_and_blocks(problem: Problem, rng: np.random.Generator) -> None:
+    rows = some_rows(problem, rng, 1000)
+    answers = [answer for answer in problem.solutions(rows) if answer is not None]
+    assume(answers)
+    best = min(answers, key=lambda answer: answer.objective)
+    solve(problem, Limits(seconds=5, nodes=200), follow=best.row)  # an error if it is lost
 
 
 @given(wide_problems(), generators(), st.sampled_from([2, 5]))

@@ -25,8 +25,8 @@ struct Multipliers {
 };
 
 // Prices, in nats: of a unit of cost, of each goal and of each linear rule; and the points of the tangents that went with them.
-// Where hidden units have prices, too, those of the goals are among them (`units`), and what follows from all of these together is
-// one more goal, the last.
+// Where hidden units have prices, too, those of the goals are among them (`units`), and what follows from all of these together
+// is one more goal, the last.
 struct Prices {
   double cost = 0;
   std::vector<double> goals, rules, points;
@@ -53,7 +53,7 @@ struct Node {
   Basis basis;                                    // of the programme of its units: the parent's at first
   std::vector<Prices> coherence_prices;           // as prices, where values must fit together
   std::shared_ptr<const TreePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
-  bool prices_units = false;                      // a unit was split by the prices of likelihood and units: they are sought at once
+  bool prices_units = false;  // a unit was split by the prices of likelihood and units: they are sought at once
 };
 
 // About how much memory a node takes; what it shares with its siblings is counted with each.
@@ -110,8 +110,8 @@ struct UnitWork {
   Triangles triangles;
   Relaxation aggregate;  // the inequality that its multipliers give, and the bound that this gives
   Dual dual;
-  bool solved = false;  // whether that is of the node that is looked at
-  std::vector<Relaxation> priced;                  // the same per part of a circuit with blocks, from prices of likelihood and units
+  bool solved = false;             // whether that is of the node that is looked at
+  std::vector<Relaxation> priced;  // the same per part of a circuit with blocks, from prices of likelihood and units
   // And the units that are off their ReLU where these point to; whether the row there misses the goal, but hardly the threshold.
   std::vector<Triangles::Candidate> candidates;
   bool comes_first = false;

@@ -40,7 +40,8 @@ double PricedUnits::row_at(std::size_t row, std::size_t feature, std::size_t ver
 std::size_t PricedUnits::lever_count(std::size_t feature) const {
   const Vertices& vertices = triangles_.bounds_->vertices;
   std::size_t atoms = 0, numbers = 0;
-  for (std::size_t p = vertices.first[feature]; p < vertices.first[feature + 1]; ++p) ++(vertices.list[p].atom >= 0 ? atoms : numbers);
+  for (std::size_t p = vertices.first[feature]; p < vertices.first[feature + 1]; ++p)
+    ++(vertices.list[p].atom >= 0 ? atoms : numbers);
   return atoms > 0 ? atoms + (numbers > 0 ? 2 : 0) : numbers > 1 ? 1 : 0;
 }
 
@@ -119,7 +120,8 @@ void PricedUnits::append_prices(const UnitMultipliers& multipliers, const PartTe
       double least = 0, most = 0;
       for (std::size_t k = 0; k < count; ++k) {
         double here = 0;
-        for (std::size_t l = 0; l < lines.levers; ++l) here += lines.line[i * lines.levers + l] * lines.lever[k * lines.levers + l];
+        for (std::size_t l = 0; l < lines.levers; ++l)
+          here += lines.line[i * lines.levers + l] * lines.lever[k * lines.levers + l];
         least = k == 0 ? here : std::min(least, here);
         most = k == 0 ? here : std::max(most, here);
       }
@@ -140,7 +142,8 @@ void PricedUnits::append_prices(const UnitMultipliers& multipliers, const PartTe
       }
     }
   }
-  for (std::size_t r = 0; r < rows(); ++r) prices[others + r] = std::max(prices[others + r], spread[r] > 0 ? worth / spread[r] : worth);
+  for (std::size_t r = 0; r < rows(); ++r)
+    prices[others + r] = std::max(prices[others + r], spread[r] > 0 ? worth / spread[r] : worth);
 }
 
 UnitMultipliers PricedUnits::multipliers(const std::vector<double>& prices, std::size_t others) const {

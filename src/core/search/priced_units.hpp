@@ -10,8 +10,8 @@
 namespace likely::search {
 
 // Every row of the programme - goals, sides of triangles, decided units - is an inequality with a price, and what an unstable
-// ReLU gives is one more term, anywhere between 0 and its greatest (`PartTerms`). Prices and points that make the bound of a part of
-// the circuit lowest are then sought for all of them at once; as multipliers of units they give one inequality over features
+// ReLU gives is one more term, anywhere between 0 and its greatest (`PartTerms`). Prices and points that make the bound of a part
+// of the circuit lowest are then sought for all of them at once; as multipliers of units they give one inequality over features
 // (`Network::aggregate`), from which what is claimed is computed.
 class PricedUnits {
  public:

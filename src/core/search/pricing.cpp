@@ -81,11 +81,8 @@ class PartPricing {
     return at;
   }
   Prices prices(const std::vector<double>& at) const {
-    Prices made{at[0],
-                std::vector<double>(relaxations_.size(), 0.0),
-                std::vector<double>(problem_.rules.linear.size(), 0.0),
-                {},
-                {}};
+    Prices made{
+        at[0], std::vector<double>(relaxations_.size(), 0.0), std::vector<double>(problem_.rules.linear.size(), 0.0), {}, {}};
     for (std::size_t i = 0; i < goals_.size(); ++i) made.goals[goals_[i]] = at[1 + i];
     for (std::size_t i = 0; i < rules_.size(); ++i) made.rules[rules_[i]] = at[1 + goals_.size() + i];
     return made;
@@ -650,8 +647,8 @@ void price_likelihood(const Problem& problem, const Demand& demand, double cutof
   UnitWork* units = with_units ? workspace.units.get() : nullptr;
   auto price = [&](bool seek_units) {
     std::optional<PartUnits> part_units;
-    const bool has_units = std::any_of(demand.prices.begin(), demand.prices.end(),
-                                       [](const Prices& prices) { return !prices.units.goals.empty(); });
+    const bool has_units =
+        std::any_of(demand.prices.begin(), demand.prices.end(), [](const Prices& prices) { return !prices.units.goals.empty(); });
     if (units != nullptr && (seek_units || has_units))
       part_units.emplace(problem, node, cutoff, demand.likelihood.parts(), *units, *workspace.scores[node.alternative]);
     Pricing pricing(problem, demand, evaluation, node, part_units ? &*part_units : nullptr, seek_units);

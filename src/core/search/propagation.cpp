@@ -172,12 +172,11 @@ Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evalua
   };
   Outcome outcome = Outcome::kOpen;
   if (problem.likelihood)
-    outcome =
-        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices},
-              true);
+    outcome = price(
+        {*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices}, true);
   if (problem.coherence && outcome == Outcome::kOpen)
-    outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices},
-                    false);
+    outcome =
+        price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices}, false);
   return outcome;
 }
 
@@ -212,6 +211,12 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
   return Outcome::kOpen;
 }
 
+// With blocks, units have prices of their own. With other circuits most searches are over before units pay.
+bool units_pay(const Problem& problem, const Node& node) {
+  if (!problem.likelihood) return true;
+  return !problem.likelihood->has_blocks() && node.order >= tolerance::kNodesBeforeUnits;
+}
+
 }  // namespace
 
 Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
@@ -219,7 +224,8 @@ Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation&
   assert(node.alternative < problem.alternatives.size());
   const std::size_t before = node.box.value_count(problem.domain);
   Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);
-  if (outcome == Outcome::kOpen && workspace.units && !(problem.likelihood && problem.likelihood->has_blocks()))
+  if (workspace.units) workspace.units->solved = false;
+  if (outcome == Outcome::kOpen && workspace.units && units_pay(problem, node))
     outcome = propagate_units(problem, node, cutoff, evaluation, workspace, follower);
   if (outcome == Outcome::kOpen && workspace.trees)
     outcome = propagate_trees(problem, node, cutoff, evaluation, workspace, follower);

@@ -162,7 +162,8 @@ void SmoothedPrices::add_term(const PartTerms& t, std::size_t place, double temp
     double* out = regression_.data() + i * q;
     for (std::size_t a = 0; a < d; ++a) out[a] = covariance_[a] / variance;
     for (std::size_t a = 0; a < lines.rows.size(); ++a)
-      for (std::size_t l = 0; l < levers; ++l) out[d + lines.rows[a]] += lines.line[a * levers + l] * covariance_[d + l] / variance;
+      for (std::size_t l = 0; l < levers; ++l)
+        out[d + lines.rows[a]] += lines.line[a * levers + l] * covariance_[d + l] / variance;
   } else {
     std::fill(covariance_.begin(), covariance_.end(), 0.0);
     variance = 1;
@@ -224,8 +225,8 @@ bool SmoothedPrices::direction(const PartTerms& t, std::size_t fixed, double tem
     deviation_[i] = point_[i] - mean_z_[i];
     double* sides = solved_.data() + i * (q + 1);
     sides[0] = -stiff * deviation_[i];
-    std::copy(regression_.begin() + static_cast<std::ptrdiff_t>(i * q), regression_.begin() + static_cast<std::ptrdiff_t>((i + 1) * q),
-              sides + 1);
+    std::copy(regression_.begin() + static_cast<std::ptrdiff_t>(i * q),
+              regression_.begin() + static_cast<std::ptrdiff_t>((i + 1) * q), sides + 1);
   }
   if (n > 0 && !factorise(factor_, n)) return false;
   solve(factor_, n, q + 1, solved_.data());

@@ -26,7 +26,8 @@ struct PartTerms {
   std::vector<double> gain;              // per candidate and price
 
   // Inequalities over terms, each with a price, in the order after the others. There are many of them, but in what a term has of
-  // them there is little: candidate k has sum over levers l of line[r][l] lever_k[l] of row r; numbers of a feature have one lever.
+  // them there is little: candidate k has sum over levers l of line[r][l] lever_k[l] of row r; numbers of a feature have one
+  // lever.
   struct Lines {
     std::size_t levers = 0;
     std::vector<double> lever;        // [candidate of the term][lever]
@@ -79,10 +80,10 @@ class SmoothedPrices {
   std::vector<double> mean_value_, mean_height_;  // per term
   std::vector<double> mean_lever_, mean_rows_;    // per term, per row
   std::vector<double> mean_, covariance_, among_, part_;
-  std::vector<double> regression_;                // per coordinate and price: covariance with z by the variance of z
-  std::vector<double> left_over_;                 // price x price: what of the covariances z does not explain, by temperature
-  std::vector<double> price_slope_;               // of F
-  std::vector<double> factor_, solved_;           // Cholesky; right-hand sides
+  std::vector<double> regression_;       // per coordinate and price: covariance with z by the variance of z
+  std::vector<double> left_over_;        // price x price: what of the covariances z does not explain, by temperature
+  std::vector<double> price_slope_;      // of F
+  std::vector<double> factor_, solved_;  // Cholesky; right-hand sides
   std::vector<double> move_, price_move_, deviation_;
 };
 

@@ -39,7 +39,6 @@ Outcome propagate_units(const Problem& problem, Node& node, double cutoff, Evalu
     if (follower != nullptr) follower->after(step, node, outcome == Outcome::kOpen);
     return outcome;
   };
-  workspace.units->solved = false;
   for (int round = 0; round < tolerance::kUnitRounds; ++round) {
     const bool left = solve_units(problem, node, cutoff, workspace);
     const Outcome outcome = !left ? Outcome::kEmpty : node.bound >= cutoff ? Outcome::kCutOff : Outcome::kOpen;
@@ -129,8 +128,8 @@ void try_solution(const Problem& problem, const Node& node, SolutionPool& pool, 
     pull_back(problem, row, node.alternative, pool, workspace);
     return;
   }
-  const bool often = node.order < tolerance::kWalkedNodes || node.order % tolerance::kNodesBetweenWalks == 0;
-  if (!problem.likelihood || !often || problem.domain.cost(row.data()) >= pool.cutoff()) return;
+  if (!problem.likelihood || node.order % tolerance::kNodesBetweenWalks != 0 || problem.domain.cost(row.data()) >= pool.cutoff())
+    return;
   if (const Solution* known = pool.best_of(node.alternative))  // the programme knows nothing of likelihood
     walk_towards(problem, row, std::vector<double>(known->row), node.alternative, pool, workspace);
 }
