@@ -20,7 +20,7 @@ from likely.errors import ExplainerError, ProblemError
 from likely.explain import Verification
 from likely.explain.plausibility import variant_from_dict
 from likely.explain.query import SharedSchemas
-from likely.explain.text import claim, told_apart
+from likely.explain.text import claim, percent_at_most, told_apart
 from likely.problem import Bounds, Limits
 from tests.explain.examples import circuit_of, explainer_of, model_of, pipeline, rejected, schema_of, table_of
 
@@ -148,7 +148,9 @@ def test_the_table() -> None:
     assert lines[1] == "These are the 2 best answers."
     bound = f"{answer.bounds.lower:.4g}"
     same = "changes the same features as one of these, and perhaps more"
-    assert lines[2] == f"Proved: every other answer costs at least {bound}, or {same}."
+    gap = percent_at_most(answer.bounds.gap / answer.bounds.upper)
+    within = f"nothing else is cheaper than the last of these by more than {gap} %"
+    assert lines[2] == f"Proved: every other answer costs at least {bound}, or {same}; {within}."
     assert lines[4].split() == ["now", "answer", "1", "answer", "2"]
     assert lines[-1] == answer.best.sentence
     shown = {
@@ -200,9 +202,9 @@ def test_json_that_is_none() -> None:
     data = json.loads(text)
     with pytest.raises(ExplainerError, match=r"An explanation's text must be JSON"):
         likely.Explanation.from_json("{")
-    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 5 or less; got 6"):
-        likely.Explanation.from_dict({**data, "version": 6})
-    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 5 or less; got list"):
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 6 or less; got 7"):
+        likely.Explanation.from_dict({**data, "version": 7})
+    with pytest.raises(ExplainerError, match=r"An explanation's data must have version 6 or less; got list"):
         likely.Explanation.from_json("[]")
     with pytest.raises(ExplainerError, match=r"An explanation's data must have all its parts and no others; got .*surprise"):
         likely.Explanation.from_dict({**data, "surprise": 1})
@@ -219,14 +221,14 @@ def test_a_file_of_version_1_is_read() -> None:
     answer = likely.Explanation.from_dict(data)
     assert answer.bounds == Bounds(data["bounds"]["found"], data["bounds"]["proven"])
     assert answer.nodes == data["boxes"] > 0
-    as_then = {"unread": "free", "may_become_missing": True, "rounding": 0.0}
+    as_then = {"unread": "free", "may_become_missing": True, "gap": 0.0, "rounding": 0.0}
     median = likely.Quantile(0.5, rows="training")
     assert answer.query.question == likely.Question(target="yes", k=2, plausibility=median, **as_then)
     assert likely.Immutable("housing") in answer.query.schema.constraints  # rules of the question were written there only
     assert answer.query.values == tuple(data["query"]["values"])
     assert answer.best.sentence == data["counterfactuals"][0]["sentence"]
     assert [counterfactual.cost for counterfactual in answer.counterfactuals] == [old["cost"] for old in data["counterfactuals"]]
-    assert answer.to_dict()["version"] == 5
+    assert answer.to_dict()["version"] == 6
     assert likely.Explanation.from_json(answer.to_json()) == answer
 
 
@@ -259,7 +261,10 @@ def test_claims_of_answers() -> None:
     rows = lines(bounds=met, question={"diversity": "values"})
     assert rows == ["These are the 2 best answers.", "Proved: no other answer costs less than 4.1."]
     rounded = lines(bounds=Bounds(4.1003, 4.1), question={"diversity": "values"})
-    assert rounded[1] == "Proved: no other answer costs less than 4.1; their round numbers take at most 0.0003 more than that."
+    assert (
+        rounded[1]
+        == "Proved: no other answer costs less than 4.1; nothing else is cheaper than the last of these by more than 0.0074 %."
+    )
     weighted = lines(bounds=met, question={"diversity": "values", "weight": 0.1})
     assert weighted[1] == "Proved: no other answer totals less than 4.1 (cost - 0.1 * log-likelihood)."
     every = Bounds(4.2, math.inf)
@@ -269,7 +274,7 @@ def test_claims_of_answers() -> None:
         "Proved: there is no other.",
     ]
     early = "Here are 2 answers; better ones may exist."
-    bound = "Proved: no other answer costs less than 4.1; the last of these is at most 2.4 % from the best possible."
+    bound = "Proved: no other answer costs less than 4.1; better ones could be at most 2.4 % cheaper than the last of these."
     assert lines(bounds=bounds, status="feasible", question=one) == [early, bound]
     nothing = "Nothing is proved yet: how much better is not known."
     assert lines(bounds=Bounds(4.2, -1e-9), status="feasible") == [early, nothing]

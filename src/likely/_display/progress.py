@@ -17,7 +17,7 @@ LOGGER = logging.getLogger("likely")
 
 
 @contextmanager
-def progress_bar(shown: bool, title: str) -> Iterator[Move]:
+def progress_bar(shown: bool, title: str, *, after: float = 0.0) -> Iterator[Move]:
     """A bar that the yielded function moves; where the error stream is no terminal, a line of it every half a minute.
 
     Such a line is a record of the logger `likely` (level INFO) if that has somewhere to go, and else written to the error stream.
@@ -25,6 +25,7 @@ def progress_bar(shown: bool, title: str) -> Iterator[Move]:
     Args:
         shown: Whether there is to be a bar at all.
         title: What the work is, in front of the bar.
+        after: Work that takes no more seconds has no bar.
 
     Yields:
         What to call while the work goes on; a bar never moves back.
@@ -35,7 +36,8 @@ def progress_bar(shown: bool, title: str) -> Iterator[Move]:
     from tqdm.auto import tqdm  # in a notebook without widgets, even importing it says so
 
     # disable=None: tqdm stays silent where the error stream is not a terminal.
-    bar = tqdm(total=100, desc=title, bar_format="{desc} {percentage:3.0f}% {bar} {elapsed} {postfix}", disable=None)
+    form = "{desc} {percentage:3.0f}% {bar} {elapsed} {postfix}"
+    bar = tqdm(total=100, desc=title, bar_format=form, disable=None, delay=after, leave=after == 0)
 
     if bar.disable:
         lines = _Lines(title)

@@ -11,6 +11,7 @@ from likely.explain import AtLeastFactual, Explainer, Quantile, Question
 from likely.explain.plausibility import Of, Rows, Variant
 from likely.explain.question import ROUNDING, Unread
 from likely.problem import Limits
+from likely.problem.tolerances import RELATIVE_GAP
 from likely.schema import MaxChanges
 from likely.schema.values import Name
 
@@ -54,6 +55,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"how much more, relative to 1 + its cost, an answer may cost to have round numbers ({ROUNDING:g}); 0 to leave them",
     )  # fmt: skip
     asked.add_argument("--seconds", metavar="S", type=float, default=60.0, help="per row, at most (60)")
+    asked.add_argument(
+        "--gap", metavar="SHARE", type=float, default=RELATIVE_GAP,
+        help=f"an answer is the best if nothing is cheaper by more than this share of its cost ({RELATIVE_GAP:g}); 0: by nothing",
+    )  # fmt: skip
 
 
 def question_of(options: argparse.Namespace, explainer: Explainer) -> Question:
@@ -70,6 +75,7 @@ def question_of(options: argparse.Namespace, explainer: Explainer) -> Question:
         unread=options.unread,
         may_become_missing=_may_become_missing(options.may_become_missing, names),
         limits=Limits(seconds=options.seconds),
+        gap=options.gap,
         rounding=options.rounding,
     )
 

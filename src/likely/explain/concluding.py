@@ -219,12 +219,16 @@ def _claim(fitted: Fitted, attempt: _Attempt, *, disputed: bool) -> tuple[Status
 def allowed_gap(query: Query, upper: float) -> float:
     """How far the bounds of an optimal answer may be apart: as the limits say, and the tolerance of polishing.
 
+    Of several ways each is found in a search of its own: one may be cheaper than those before it by the gap, and what is proved
+    below it by the gap again.
+
     Args:
         query: What was asked.
         upper: The objective of the last answer.
     """
     limits = query.limits
-    return max(limits.absolute_gap, limits.relative_gap * abs(upper)) + query.worst_polished(upper) - upper
+    searches = 2 if query.several_ways else 1
+    return searches * max(limits.absolute_gap, limits.relative_gap * abs(upper)) + query.worst_polished(upper) - upper
 
 
 def _finite(thresholds: dict[Value, float]) -> tuple[tuple[Value, float], ...]:

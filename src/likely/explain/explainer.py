@@ -31,6 +31,7 @@ from likely.explain.query import Query, unknown_feature
 from likely.explain.question import Question, QuestionOptions, asked_question
 from likely.explain.solving import problems_of, starts_for, thresholds_of
 from likely.explain.training import UNKNOWN_CLASS, Sample, given_names, training_of
+from likely.explain.watching import watched
 from likely.predictor import Form
 from likely.problem import Conflict, Progress, why
 from likely.schema import Schema
@@ -221,11 +222,12 @@ class Explainer(Params):
             row: A Series, a dict, a one-row DataFrame, or values in the order of the schema.
             question: What is asked; left out, the best answer that is as likely as the median of new rows of its class.
             callback: Called some thirty times a second; ends the search by returning False. So does Ctrl-C, and the answers
-                until then are returned.
+                until then are returned. On a terminal, a search that takes long shows how far its proof is (`progress`).
             options: Fields of the `Question`, such as `k=3` or `target="good"`; those given here come first.
         """
         query = self._query(self._known.schema.encode_row(row), asked_question(question, options))
-        explanation = explained(self._known, query, callback=callback, threads=self._threads)
+        with watched(self.progress, query.question, callback) as watch:
+            explanation = explained(self._known, query, callback=watch, threads=self._threads)
         if explanation.interrupted and callback is None:
             warnings.warn("Explaining was interrupted; the answers are those until then.", LikelyWarning, stacklevel=2)
         return explanation

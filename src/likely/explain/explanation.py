@@ -21,7 +21,7 @@ from likely.problem import Bounds, Progress, Statistics
 from likely.schema import Schema
 from likely.schema.values import Value
 
-VERSION = 5
+VERSION = 6
 #: Explanations of this version and later ones have a digest.
 FIRST_WITH_DIGEST = 3
 

@@ -151,8 +151,8 @@ def _by_likelihood(
         point = answer(asked, _rows(points))
         if not point:
             return Front("likelihood", tuple(points), point)
-        if points and point.best.cost <= points[-1].best.cost + SAME_COST:
-            points.pop()  # as cheap and likelier
+        if points and _as_cheap(point, points[-1]):
+            points.pop()  # and likelier
         points.append(point)
     return Front("likelihood", tuple(points), None)
 
@@ -161,6 +161,12 @@ def _meets(point: Explanation, thresholds: dict[Value, float]) -> bool:
     """Whether the best row under a weaker demand meets this one, and so is the best under it too."""
     log = point.best.log_likelihood
     return log is not None and log >= thresholds[point.best.label]
+
+
+def _as_cheap(point: Explanation, other: Explanation) -> bool:
+    """Whether an answer costs no more than another, as far as the gap of their proofs tells."""
+    cost, limits = other.best.cost, other.query.limits
+    return point.best.cost <= cost + max(SAME_COST, limits.relative_gap * cost)
 
 
 def _by_changes(query: Query, answer: Answer) -> Front:
@@ -175,8 +181,8 @@ def _by_changes(query: Query, answer: Answer) -> Front:
             return Front("changes", tuple(points), point)
         if point.best.number_of_changes > most:  # an engine that does not keep the rule would never end
             break
-        if point.best.cost <= points[0].best.cost + SAME_COST:
-            points.pop(0)  # as cheap with fewer changes
+        if _as_cheap(point, points[0]):
+            points.pop(0)  # with fewer changes
         points.insert(0, point)
     return Front("changes", tuple(points), None)
 

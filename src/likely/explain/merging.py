@@ -103,6 +103,7 @@ def _of_pool(pool: Sequence[Solution], results: Sequence[Result]) -> Result:
     """What the searches of `in_turn` prove together."""
     last = results[-1]
     exhausted = last.status == "infeasible" or (bool(last.solutions) and last.solutions[0] is not pool[-1])
+    pool = sorted(pool, key=lambda answer: answer.objective)  # within the gap, a later one may be cheaper
     status: Status = "optimal" if pool and (exhausted or last.status == "optimal") else "feasible" if pool else last.status
     upper = pool[-1].objective if pool else math.inf
     lower = last.bounds.lower if not exhausted or not pool else max(upper, last.bounds.lower)

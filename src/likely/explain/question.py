@@ -12,12 +12,13 @@ from likely.explain.missing import rules_against_missing
 from likely.explain.plain import plain_numbers, with_infinities
 from likely.explain.plausibility import Quantile, Variant, Weight, check_share, check_variant, check_weight, variant_from_dict
 from likely.problem import SCORE_MARGIN, Limits
+from likely.problem.tolerances import RELATIVE_GAP
 from likely.schema import Constraint, Immutable, Schema
 from likely.schema.constraints import constraint_from_dict
 from likely.schema.values import Name, Numbers, plain
 
 MEDIAN = Quantile(0.5)
-#: A minute, and the best answer within rounding.
+#: A minute.
 USUAL_LIMITS = Limits()
 
 #: In what the answers to one question differ: in the features that they change, or just in some value.
@@ -46,6 +47,7 @@ class QuestionOptions(TypedDict, total=False):
     unread: Unread
     may_become_missing: Iterable[Name] | bool
     limits: Limits | float
+    gap: float
     margin: float
     rounding: float
 
@@ -70,6 +72,8 @@ class Question:
             and the explanation says so. Those that `constraints` name are not kept. "free": they may change as others do.
         may_become_missing: The names of features that an answer may leave missing although the row has a value; True for all.
         limits: When to stop: seconds, nodes, gaps; a number is a number of seconds. Left out, after a minute.
+        gap: When an answer is the best: when it is proved that nothing is cheaper by more than this share of its cost; left out,
+            by more than 0.01 %. 0 to search until nothing but rounding is left. If `limits` has a greater gap, that counts.
         margin: By how much score an answer must be on the other side.
         rounding: How much more an answer may cost, relative to 1 + its objective, so that its numbers are round; 0 to leave them
             as they are found.
@@ -86,6 +90,7 @@ class Question:
     unread: Unread = "keep"
     may_become_missing: Iterable[Name] | bool = ()
     limits: Limits = USUAL_LIMITS
+    gap: float = RELATIVE_GAP
     margin: float = SCORE_MARGIN
     rounding: float = ROUNDING
 
@@ -105,6 +110,7 @@ class Question:
             "locked": _names(self.locked),
             "may_become_missing": self.may_become_missing is True or _names(self.may_become_missing or ()),
             "limits": _limits(self.limits, self.k, self.diversity),
+            "gap": _positive("The gap between an answer and what is proved", self.gap, f"leave it out for {RELATIVE_GAP}"),
             "margin": _positive("The margin of score", self.margin, f"leave it out for {SCORE_MARGIN}"),
             "rounding": _positive("What round numbers may cost (rounding)", self.rounding, "0 leaves numbers as they are found"),
         }
@@ -113,8 +119,9 @@ class Question:
 
     @property
     def engine_limits(self) -> Limits:
-        """The limits, with how many answers of which kind: as engines are told."""
-        return replace(self.limits, solutions=self.k, other_features=self.diversity == "features")
+        """The limits, with the gap, and how many answers of which kind: as engines are told."""
+        gap = max(self.gap, self.limits.relative_gap)
+        return replace(self.limits, relative_gap=gap, solutions=self.k, other_features=self.diversity == "features")
 
     @property
     def total_weight(self) -> float:
@@ -167,6 +174,7 @@ class Question:
             "unread": self.unread,
             "may_become_missing": missing if isinstance(missing, bool) else list(missing),
             "limits": plain_numbers(limits),
+            "gap": self.gap,
             "margin": self.margin,
             "rounding": self.rounding,
         }

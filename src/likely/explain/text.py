@@ -32,6 +32,8 @@ _WIDTH, _NARROWEST, _WIDEST = 120, 14, 40
 _DIGITS, _ALL_DIGITS = 6, 17
 #: A bound on costs that is no greater says nothing: no cost is negative.
 _NOTHING_PROVED = 1e-6
+#: A digit is not raised for so little of it.
+_SAME_DIGIT = 1e-6
 #: A sentence with more changes than this tells the costliest of them, and how many others there are.
 _MANY, _TOLD = 5, 3
 #: Stands where nothing changes.
@@ -121,25 +123,26 @@ def best_answers(explanation: Explanation) -> Lines:
     """Status "optimal": the answers are the best ones.
 
     Exactly: each answer's objective is at most `bounds.upper`; every answer that is not among them has an objective of at
-    least `bounds.lower`, which is no further below than the gap that was asked for allows, and what round numbers may cost
-    (`rounding`): where they do cost something, that is said. If several ways were asked for (`diversity="features"`), that
+    least `bounds.lower`, which is no further below than the `gap` that was asked for allows, and what round numbers may cost
+    (`rounding`); it is said how far, if not by rounding alone. If several ways were asked for (`diversity="features"`), that
     is proved of the answers that do not change all the features that one of these changes.
     """
     count, lower = len(explanation.counterfactuals), explanation.bounds.lower
     if math.isinf(lower):
         return only_answers(explanation)
     what = "This is the best answer." if count == 1 else f"These are the {count} best answers."
-    return what, f"Proved: {_no_other_below(explanation)}{_price_of_round_numbers(explanation)}."
+    return what, f"Proved: {_no_other_below(explanation)}{_within(explanation)}."
 
 
-def _price_of_round_numbers(explanation: Explanation) -> str:
-    """What the answers take more because their numbers are round; nothing if it is no more than the gap of the search."""
-    gap, limits = explanation.bounds.gap, explanation.query.limits
-    upper = explanation.bounds.upper
-    if gap <= max(limits.absolute_gap, limits.relative_gap * abs(upper)) + rounding(upper):
+def _within(explanation: Explanation) -> str:
+    """How much cheaper something could be than the last answer; nothing if that is only rounding."""
+    bounds, limits = explanation.bounds, explanation.query.limits
+    if bounds.gap <= limits.absolute_gap + rounding(bounds.upper):
         return ""
-    whose = "its" if len(explanation.counterfactuals) == 1 else "their"
-    return f"; {whose} round numbers take at most {gap:.2g} more than that"
+    what = "nothing is" if len(explanation.counterfactuals) == 1 else "nothing else is"
+    than = "" if len(explanation.counterfactuals) == 1 else "than the last of these "
+    better, distance = _distance(explanation)
+    return f"; {what} {better} {than}by more than {distance}"
 
 
 def only_answers(explanation: Explanation) -> Lines:
@@ -166,16 +169,29 @@ def some_answers(explanation: Explanation) -> Lines:
     what = "Here is an answer; a better one may exist." if count == 1 else f"Here are {count} answers; better ones may exist."
     if _says_nothing(explanation):
         return what, "Nothing is proved yet: how much better is not known."
-    return what, f"Proved: {_no_other_below(explanation)}; {_distance(explanation)}."
+    better, distance = _distance(explanation)
+    which, than = ("a better one", "") if count == 1 else ("better ones", " than the last of these")
+    return what, f"Proved: {_no_other_below(explanation)}; {which} could be at most {distance} {better}{than}."
 
 
-def _distance(explanation: Explanation) -> str:
-    """How far the last answer may be from the best possible, in words."""
+def _distance(explanation: Explanation) -> tuple[str, str]:
+    """In what a better answer could differ from the last one, and by how much at most: a share of its cost, if it has one."""
     upper, gap = explanation.bounds.upper, explanation.bounds.gap
-    which = "this one is" if len(explanation.counterfactuals) == 1 else "the last of these is"
     if explanation.query.total_weight or upper <= 0:
-        return f"{which} at most {cost_text(gap)} from the best possible"
-    return f"{which} at most {100 * gap / upper:.2g} % from the best possible"
+        return "better", cost_text(gap)
+    return "cheaper", f"{percent_at_most(gap / upper)} %"
+
+
+def percent_at_most(share: float) -> str:
+    """A share in percent, with two digits, never less than it is.
+
+    Args:
+        share: At least 0.
+    """
+    if share <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
+    return f"{math.ceil(100 * share / unit - _SAME_DIGIT) * unit:.3g}"
 
 
 def not_asked(explanation: Explanation) -> Lines:

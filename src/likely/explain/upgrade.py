@@ -71,10 +71,17 @@ def _from_version_4(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "version": 5, "query": query, "counterfactuals": answers, "coherence_thresholds": []}
 
 
+def _from_version_5(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 5 searched until nothing but rounding was left, unless its limits had a gap."""
+    query = {**data["query"], "question": {**data["query"]["question"], "gap": 0.0}}
+    return {**data, "version": 6, "query": query}
+
+
 #: version -> how its data become those of the next version
 _STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     1: _from_version_1,
     2: _from_version_2,
     3: _from_version_3,
     4: _from_version_4,
+    5: _from_version_5,
 }

@@ -16,6 +16,7 @@ __all__ = [
     "DOUBLES",
     "MARGIN_ROUNDING",
     "PROBABILITY_ROUNDING",
+    "RELATIVE_GAP",
     "RULE_ROUNDOFFS",
     "SAME_COST",
     "SAME_OBJECTIVE",
@@ -36,6 +37,9 @@ SCORE_MARGIN = 1e-4
 #: How far the bounds of an optimum may be apart, unless said otherwise: far below any difference in cost that matters, and far
 #: above what sums of doubles lose.
 ABSOLUTE_GAP = 1e-6
+#: And how far, relative to the cost, where an explainer asks: a hundredth of a percent, which solvers of mixed-integer programmes
+#: stop at, too. No one would choose otherwise for it, and the last of a proof takes longest.
+RELATIVE_GAP = 1e-4
 
 # -- what rounding does -------------------------------------------------------------------------------------------------
 
