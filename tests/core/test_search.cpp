@@ -62,25 +62,8 @@ void check_same(const Result& one, const Result& other) {
 
 }  // namespace
 
-TEST_CASE("the queue is best first, and deep where bounds do not tell") {
-  NodeQueue queue(100, std::size_t{1} << 30);
-  for (const double bound : {3.0, 1.0, 2.0, 1.0}) queue.push(node_with(bound), false);
-  queue.push(node_with(0.5), true);
-  CHECK(queue.lower() == 0.5);
-  const Node first = queue.pop(), second = queue.pop();
-  CHECK(first.bound == 1.0);
-  CHECK(first.order > second.order);
-  CHECK(queue.pop().bound == 2.0);
-  CHECK(queue.pop().bound == 3.0);
-  CHECK(queue.next_part() == NodeQueue::Part::kNarrow);
-  CHECK(queue.pop().bound == 0.5);
-  queue.prune(4.0);
-  CHECK(queue.lower() == 4.0);
-  CHECK(queue.most_open() == 5);
-}
-
 TEST_CASE("a queue without room plunges, and its bound counts what is put aside") {
-  NodeQueue queue(2, std::size_t{1} << 30);
+  NodeQueue queue(2);
   queue.push(node_with(1.0), false);
   queue.push(node_with(2.0), false);
   queue.push(node_with(5.0), false);
@@ -94,6 +77,7 @@ TEST_CASE("a queue without room plunges, and its bound counts what is put aside"
   CHECK(queue.pop().bound == 2.0);
   CHECK(queue.pop().bound == 3.0);
   CHECK(queue.empty());
+  CHECK(queue.most_open() == 4);
   NodeQueue small(100, 3 * bytes_of(Node{}));
   for (int i = 0; i < 4; ++i) small.push(node_with(i), false);
   CHECK(small.pop().bound == 3.0);

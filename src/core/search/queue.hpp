@@ -5,8 +5,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "../tolerances.hpp"
 #include "node.hpp"
 
 namespace likely::search {
@@ -21,7 +23,9 @@ namespace likely::search {
 // It also knows what is proved: no row that was not looked at is below `lower()`.
 class NodeQueue {
  public:
-  NodeQueue(std::uint64_t most_nodes, std::size_t most_bytes) : most_nodes_(most_nodes), most_bytes_(most_bytes) {}
+  explicit NodeQueue(std::uint64_t most_nodes = std::numeric_limits<std::uint64_t>::max(),
+                     std::size_t most_bytes = tolerance::kOpenBytes)
+      : most_nodes_(most_nodes), most_bytes_(most_bytes) {}
 
   bool empty() const { return size() == 0; }
   std::size_t size() const { return wide_.size() + narrow_.size() + plunge_.size(); }

@@ -25,7 +25,7 @@ Search::Search(const Problem& problem, const Limits& limits, Poll poll)
       workers_(std::clamp<std::size_t>(limits.threads, 1, tolerance::kNodesOfRound)),
       workspaces_(workers_.threads()),
       pool_(problem.domain, limits),
-      queue_(limits.open_nodes, tolerance::kOpenBytes),
+      queue_(limits.open_nodes),
       has_tree_work_(worth_tree_work(problem)) {
   workspace_of(0);
 }
