@@ -26,7 +26,9 @@ Search::Search(const Problem& problem, const Limits& limits, Poll poll)
       workspaces_(workers_.threads()),
       pool_(problem.domain, limits),
       queue_(limits.open_nodes),
-      has_tree_work_(worth_tree_work(problem)) {
+      has_tree_work_(worth_tree_work(problem)),
+      started_(now()),
+      polled_(started_) {
   workspace_of(0);
 }
 
@@ -35,8 +37,6 @@ void Search::follow(std::vector<double> row) {
 }
 
 Result Search::run(const std::vector<std::vector<double>>& starts) {
-  started_ = now();
-  polled_ = started_;
   find_first_answers(starts);
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;

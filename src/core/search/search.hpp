@@ -69,7 +69,7 @@ class Search {
   std::vector<Progress> trace_;
   bool has_tree_work_;       // a forest whose trees are decomposed if the search takes long
   bool uses_trees_ = false;  // and they are by now
-  double started_ = 0, polled_ = 0;
+  double started_, polled_;
   bool stopped_ = false;
   bool has_all_roots_ = false;  // before, nothing is known of rows that no node in the queue has
 };

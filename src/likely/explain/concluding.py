@@ -29,7 +29,13 @@ _MOST_REPAIRS = 500
 
 
 def explained(
-    fitted: Fitted, query: Query, *, callback: Callback | None = None, known: Numbers | None = None, threads: int = 1
+    fitted: Fitted,
+    query: Query,
+    *,
+    callback: Callback | None = None,
+    known: Numbers | None = None,
+    threads: int = 1,
+    spent: float = 0.0,
 ) -> Explanation:
     """The answers to a query, every one checked with the model's own predict.
 
@@ -39,9 +45,10 @@ def explained(
         callback: Ends the search by returning False.
         known: Rows that may be answers.
         threads: On how many threads a search that takes long may go on.
+        spent: How many of the seconds are gone already.
     """
-    draft = drafted(fitted, query, query.question.margin, callback, known, threads=threads)
-    return concluded(fitted, draft, labels_of(fitted, [draft])[0], callback, threads)
+    draft = drafted(fitted, query, query.question.margin, callback, known, spent, threads)
+    return concluded(fitted, draft, labels_of(fitted, [draft])[0], callback, threads, spent)
 
 
 def labels_of(fitted: Fitted, drafts: Sequence[Draft]) -> list[list[Value]]:
@@ -69,7 +76,12 @@ class _Attempt:
 
 
 def concluded(
-    fitted: Fitted, draft: Draft, labels: Sequence[Value], callback: Callback | None = None, threads: int = 1
+    fitted: Fitted,
+    draft: Draft,
+    labels: Sequence[Value],
+    callback: Callback | None = None,
+    threads: int = 1,
+    spent: float = 0.0,
 ) -> Explanation:
     """The explanation, once the model itself has spoken.
 
@@ -84,13 +96,15 @@ def concluded(
         labels: What the model says of the rows of the draft.
         callback: Ends a further search by returning False.
         threads: On how many threads a further search may go on.
+        spent: How many of the seconds were gone before the search.
     """
     search = partial(drafted, fitted, callback=callback, threads=threads)
-    attempts = _attempts(fitted, _attempt(fitted, draft, labels), search)
+    attempts = _attempts(fitted, _attempt(fitted, draft, labels), search, spent)
     best, every = _best(fitted, attempts), attempts
-    if draft.query.kept and not best.count and not attempts[0].whole and not _over(attempts):
-        free = _free_draft(draft.query, search, _seconds(attempts))
-        attempts = _attempts(fitted, _attempt(fitted, free, labels_of(fitted, [free])[0]), search, _seconds(attempts))
+    if draft.query.kept and not best.count and not attempts[0].whole and not _over(attempts, spent):
+        spent += _seconds(attempts)
+        free = _free_draft(draft.query, search, spent)
+        attempts = _attempts(fitted, _attempt(fitted, free, labels_of(fitted, [free])[0]), search, spent)
         best, every = _best(fitted, attempts), [*every, *attempts]
     draft = best.draft
     status, bounds, answers = _claim(fitted, best, disputed=len(every) > 1)

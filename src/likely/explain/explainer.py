@@ -39,8 +39,8 @@ from likely.schema.values import Numbers, Value, plain
 
 #: The parameters that `fit` depends on.
 _FIT_PARAMS = ("model", "schema", "circuit", "encoder", "classes", "nodes", "random_state")
-#: What `why_not` has at least to say why, after the proof that there is no answer.
-_LEAST_SECONDS = 0.1
+#: What `why_not` has at least to say why, after the proof that there is no answer: a limit of seconds is kept to within this.
+_LEAST_SECONDS = 0.05
 
 
 class Explainer(Params):
@@ -276,7 +276,7 @@ class Explainer(Params):
         quantiles: Sequence[float] = QUANTILES,
         **options: Unpack[QuestionOptions],
     ) -> Front:
-        """What plausibility costs a row, or what it costs to change few features.
+        """What plausibility costs a row, or what it costs to change few features. The limit of seconds is for all points.
 
         Args:
             row: As in `explain`.
@@ -293,7 +293,7 @@ class Explainer(Params):
             self._query(fitted.schema.encode_row(row), asked),
             by,
             quantiles,
-            lambda query, known: explained(fitted, query, known=known, threads=threads),
+            lambda query, known, spent: explained(fitted, query, known=known, threads=threads, spent=spent),
             lambda query: thresholds_of(fitted, query),
         )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -25,8 +27,8 @@ By: TypeAlias = Literal["likelihood", "changes"]
 #: The shares of other rows at which a front looks.
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
-#: Answers a query; the rows may be answers.
-Answer: TypeAlias = Callable[[Query, Numbers | None], Explanation]
+#: Answers a query; the rows may be answers, and so many of its seconds are spent.
+Answer: TypeAlias = Callable[[Query, Numbers | None, float], Explanation]
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,7 +125,8 @@ def front_of(
         query: What is asked, for one answer and by cost alone.
         by: What the cost is traded for.
         quantiles: By likelihood: the quantiles of other rows to ask for.
-        answer: Answers a query; the rows beside it may be answers.
+        answer: Answers a query; the rows beside it may be answers, and so many of its seconds are spent. Each has an equal share
+            of the seconds that are left.
         thresholds: The log-likelihood that a query asks of each class.
     """
     if by == "likelihood":
@@ -144,11 +147,12 @@ def _by_likelihood(
     demands: list[Variant] = [Threshold(float("-inf"), of=base.of, given=base.given, rows=base.rows)]
     demands += [replace(base, q=float(q)) for q in sorted(quantiles)]
     points: list[Explanation] = []
-    for demand in demands:
+    time = _Time(query.limits.seconds)
+    for i, demand in enumerate(demands):
         asked = query.asking(plausibility=demand)
         if points and _meets(points[-1], thresholds(asked)):
             continue
-        point = answer(asked, _rows(points))
+        point = answer(asked, _rows(points), time.spent(len(demands) - i))
         if not point:
             return Front("likelihood", tuple(points), point)
         if points and _as_cheap(point, points[-1]):
@@ -170,13 +174,14 @@ def _as_cheap(point: Explanation, other: Explanation) -> bool:
 
 
 def _by_changes(query: Query, answer: Answer) -> Front:
-    point = answer(query, None)
+    time = _Time(query.limits.seconds)
+    point = answer(query, None, time.spent(2))
     if not point:
         return Front("changes", (), point)
     points = [point]
     while points[0].best.number_of_changes > 1:
         most = points[0].best.number_of_changes - 1
-        point = answer(replace(query, schema=query.schema.with_constraints(MaxChanges(most))), None)
+        point = answer(replace(query, schema=query.schema.with_constraints(MaxChanges(most))), None, time.spent(most))
         if not point:
             return Front("changes", tuple(points), point)
         if point.best.number_of_changes > most:  # an engine that does not keep the rule would never end
@@ -185,6 +190,24 @@ def _by_changes(query: Query, answer: Answer) -> Front:
             points.pop(0)  # with fewer changes
         points.insert(0, point)
     return Front("changes", tuple(points), None)
+
+
+class _Time:
+    """The seconds of a front, and how they are shared out among its points."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._started = seconds, perf_counter()
+
+    def spent(self, points: int) -> float:
+        """How many of all seconds the next point may not use, if so many are still to come and each has the same share.
+
+        Args:
+            points: At least 1.
+        """
+        if self._seconds == math.inf:
+            return 0.0
+        left = max(0.0, self._seconds - (perf_counter() - self._started))
+        return self._seconds - left / points
 
 
 def _rows(points: Sequence[Explanation]) -> Numbers | None:

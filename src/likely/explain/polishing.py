@@ -8,8 +8,9 @@ afterwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +20,26 @@ from likely.problem import Problem, Solution
 from likely.schema import Feature
 from likely.schema.values import LARGEST, Numbers
 
+#: Whether there is time for more.
+More: TypeAlias = Callable[[], bool]
+
 #: With so many significant digits, every double is itself.
 _ALL_DIGITS = 17
 
 
-def without_needless_changes(problem: Problem, answer: Solution) -> Solution:
+def _always() -> bool:
+    return True
+
+
+def without_needless_changes(problem: Problem, answer: Solution, more: More = _always) -> Solution:
     """The answer with each feature that need not change as the factual has it, if that is no worse.
 
     Args:
         problem: What the answer must keep to.
         answer: A row, with its objective.
+        more: Whether there is time for more.
     """
-    while True:
+    while more():
         places = np.flatnonzero(~np.isnan(problem.factual) & (answer.row != problem.factual))
         rows = np.repeat(answer.row[None], len(places), axis=0)
         rows[np.arange(len(places)), places] = problem.factual[places]
@@ -38,9 +47,10 @@ def without_needless_changes(problem: Problem, answer: Solution) -> Solution:
         if not better:
             return answer
         answer = min(better, key=lambda other: other.objective)
+    return answer
 
 
-def polished(problem: Problem, answer: Solution, most: float, *, same_features: bool = False) -> Solution:
+def polished(problem: Problem, answer: Solution, most: float, *, same_features: bool = False, more: More = _always) -> Solution:
     """The answer without needless changes, and with as few digits in its new real numbers as its objective allows.
 
     Numbers are made round one after the other, those first whose change costs most: that they go a little further often makes
@@ -51,22 +61,23 @@ def polished(problem: Problem, answer: Solution, most: float, *, same_features: 
         answer: A row, with its objective.
         most: What the objective may rise to.
         same_features: Whether the answer shall go on to change what it changes.
+        more: Whether there is time for more; an answer is one at any time.
     """
     shortened = _as_it_is if same_features else without_needless_changes
-    answer = shortened(problem, answer)
+    answer = shortened(problem, answer, more)
     spare, objective = most - answer.objective, answer.objective
     if spare <= 0:
         return answer
     reals = [j for j, feature in enumerate(problem.schema.features) if _is_real(feature, answer.row[j])]
     places = [j for j in _by_cost(problem, answer.row) if j in reals]
     for i, j in enumerate(places, start=1):  # each has its share of what is spare, and what those before it left
-        if answer.row[j] != problem.factual[j]:
+        if answer.row[j] != problem.factual[j] and more():
             rounder = _rounder(problem, answer, j, objective + spare * i / len(places))
-            answer = answer if rounder is None else shortened(problem, rounder)
+            answer = answer if rounder is None else shortened(problem, rounder, more)
     return answer
 
 
-def _as_it_is(problem: Problem, answer: Solution) -> Solution:
+def _as_it_is(problem: Problem, answer: Solution, more: More) -> Solution:
     return answer
 
 

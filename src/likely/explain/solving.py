@@ -17,7 +17,7 @@ from likely.explain.engines import sessions_of
 from likely.explain.fitted import Fitted, log_likelihood_of
 from likely.explain.merging import distinct, enough, in_turn, merged, total, unsearched
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
-from likely.explain.polishing import polished
+from likely.explain.polishing import More, polished
 from likely.explain.query import Query, rows_named
 from likely.problem import (
     Coherence,
@@ -37,6 +37,9 @@ from likely.schema import Constraint, Immutable
 from likely.schema.values import Numbers, Value
 
 Callback = Callable[[Progress], bool]
+
+#: Polishing may go on after the limit of seconds, by this share of it or by so many seconds.
+_GRACE, _LEAST_GRACE = 0.1, 0.05
 
 
 # -- what to ask the engine -------------------------------------------------------------------------------------------
@@ -174,6 +177,10 @@ class _Watch:
         """Whether nothing more shall be searched."""
         return self.ended or self.seconds >= self.limits.seconds
 
+    def patience(self) -> bool:
+        """Whether there is time to make answers nicer: a limit of seconds is kept to within 10 % or 50 ms."""
+        return self.seconds < self.limits.seconds + max(_GRACE * self.limits.seconds, _LEAST_GRACE)
+
     def left(self, limits: Limits) -> Limits:
         return replace(limits, seconds=max(1e-3, self.limits.seconds - self.seconds))
 
@@ -213,7 +220,7 @@ def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: 
     starts = starts_for(fitted, query, list(thresholds))
     starts = starts if known is None else np.concatenate([known, starts])
     sessions = list(map(sessions_of(query.engine, query.solver, threads), problems_of(fitted, query, margin, thresholds)))
-    clean = _Polisher(query)
+    clean = _Polisher(query, watch.patience)
 
     def search(limits: Limits, further: Constraint | None = None) -> Result:
         results: list[Result] = []
@@ -230,15 +237,15 @@ def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: 
     result = in_turn(search, query) if query.limits.other_features else distinct(search, query.limits)
     pairs = [(clean.originals[solution.row.tobytes()], solution) for solution in result.solutions]
     demands = {label: (lower, coherences[label]) for label, lower in thresholds.items()}
-    candidates = tuple(_candidate(fitted, query, pair, demands, margin) for pair in pairs)
+    candidates = tuple(_candidate(fitted, query, pair, demands, margin, watch.patience) for pair in pairs)
     return Draft(query, result, thresholds, coherences, margin, candidates, watch.ended, watch.seconds, result.statistics)
 
 
 class _Polisher:
     """Polishes what an engine finds, before it is asked for more: those must not change all that a polished one changes."""
 
-    def __init__(self, query: Query) -> None:
-        self._query = query
+    def __init__(self, query: Query, more: More) -> None:
+        self._query, self._more = query, more
         #: polished row -> the best solution that became it
         self.originals: dict[bytes, Solution] = {}
 
@@ -247,9 +254,9 @@ class _Polisher:
         rows: dict[bytes, Solution] = {}
         for solution in result.solutions:
             most = self._query.worst_polished(solution.objective)
-            answer = polished(problem, solution, most)
+            answer = polished(problem, solution, most, more=self._more)
             if answer.row.tobytes() in rows:
-                answer = polished(problem, solution, most, same_features=True)
+                answer = polished(problem, solution, most, same_features=True, more=self._more)
             self.originals.setdefault(answer.row.tobytes(), solution)
             rows.setdefault(answer.row.tobytes(), answer)
         solutions = tuple(sorted(rows.values(), key=lambda answer: answer.objective))
@@ -258,7 +265,12 @@ class _Polisher:
 
 
 def _candidate(
-    fitted: Fitted, query: Query, pair: tuple[Solution, Solution], demands: dict[Value, tuple[float, float]], margin: float
+    fitted: Fitted,
+    query: Query,
+    pair: tuple[Solution, Solution],
+    demands: dict[Value, tuple[float, float]],
+    margin: float,
+    more: More,
 ) -> Candidate:
     """A solution (as it was found, and polished) outside of the engine: rows that stand for it in the user's dtypes."""
     original, answer = pair
@@ -273,6 +285,7 @@ def _candidate(
             best = min(held, key=lambda other: other.objective)
             if each is not answer or not np.array_equal(best.row, answer.row):  # the answer is polished already
                 most = query.worst_polished(original.objective)
-                rows.append(polished(problem, best, most, same_features=query.question.diversity == "values").row)
+                same = query.question.diversity == "values"
+                rows.append(polished(problem, best, most, same_features=same, more=more).row)
             rows.append(best.row)
     return Candidate(original, label, problem, tuple({row.tobytes(): row for row in rows}.values()))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -128,8 +131,10 @@ def solve(
         n_jobs: on how many threads a search that takes long goes on; None or -1 for one per core. The result is the same on any
             number, unless a limit of seconds comes first.
     """
+    started, limits = time.perf_counter(), limits or Limits()
     session = SearchSession(problem, thread_count(n_jobs, ProblemError))
-    return session.solve(limits, starts=starts, callback=callback, follow=follow)
+    left = max(limits.seconds - (time.perf_counter() - started), sys.float_info.min)  # putting it together takes time, too
+    return session.solve(replace(limits, seconds=left), starts=starts, callback=callback, follow=follow)
 
 
 def _rows(problem: Problem, starts: Numbers | None) -> Numbers:
