@@ -74,8 +74,6 @@ class Domain:
         self._feature = feature[self._order]
         nothing = np.full(len(self._segment_feature), -1)
         self._atom = np.concatenate([np.arange(len(self._atom_feature)), nothing, nothing])[self._order]
-        with np.errstate(invalid="ignore"):
-            self._width = self._high - self._low
 
     def whole(self) -> Box:
         """All rows."""
@@ -110,12 +108,26 @@ class Domain:
         cost = np.concatenate([self._atom_cost, self._cost(low), self._cost(high)])[self._order][alive]
         return Corners(feature, first, offset, self._atom[alive], cost)
 
+    def corners_of(self, box: Box, j: int) -> Corners | None:
+        """The corners of one feature; None if it has no value left."""
+        low, high, cost_low, cost_high = self.parts[j].segments.T
+        first, last = np.maximum(low, box.low[j]), np.minimum(high, box.high[j])
+        met = first <= last
+        pieces = low[met], high[met], cost_low[met], cost_high[met]
+        atoms = self.first_atom[j] + np.flatnonzero(self.atoms_of(box, j))
+        count = len(atoms) + 2 * len(pieces[0])
+        if count == 0:
+            return None
+        offset, atom, cost = np.zeros(count), np.full(count, -1), np.empty(count)
+        atom[: len(atoms)], cost[: len(atoms)] = atoms, self._atom_cost[atoms]
+        ends = np.concatenate([first[met], last[met]])
+        offset[len(atoms) :] = ends - self.anchor[j]
+        cost[len(atoms) :] = np.concatenate([_interpolated(first[met], *pieces), _interpolated(last[met], *pieces)])
+        return Corners(np.full(count, j), np.zeros(1, dtype=np.intp), offset, atom, cost)
+
     def _cost(self, at: Numbers) -> Numbers:
-        """What numbers of each segment cost: interpolated from the cheaper end, as costs are elsewhere."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rising = self._cost_low + (self._cost_high - self._cost_low) * ((at - self._low) / self._width)
-            falling = self._cost_high + (self._cost_low - self._cost_high) * ((self._high - at) / self._width)
-        return np.asarray(np.where(self._width > 0, np.where(self._cost_low <= self._cost_high, rising, falling), self._cost_low))
+        """What numbers of each segment cost."""
+        return _interpolated(at, self._low, self._high, self._cost_low, self._cost_high)
 
     # -- parts of boxes ------------------------------------------------------------------------------------------------
 
@@ -223,6 +235,14 @@ class Domain:
         empty = box.low[j] > box.high[j] or part.low[j] > part.high[j] or low > high
         low, high = (1.0, 0.0) if empty else (float(low), float(high))
         return self.restricted(box, j, low, high, self.atoms_of(box, j) & self.atoms_of(part, j))
+
+
+def _interpolated(at: Numbers, low: Numbers, high: Numbers, cost_low: Numbers, cost_high: Numbers) -> Numbers:
+    """Costs that are linear between two ends: from the cheaper one, as costs are elsewhere."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rising = cost_low + (cost_high - cost_low) * ((at - low) / (high - low))
+        falling = cost_high + (cost_low - cost_high) * ((high - at) / (high - low))
+    return np.asarray(np.where(high > low, np.where(cost_low <= cost_high, rising, falling), cost_low))
 
 
 def _anchor(part: Partition, factual: float) -> float:

@@ -96,9 +96,9 @@ def save(path: str | Path, certificates: Sequence[Certificate]) -> None:
     parts = []
     for each in certificates:
         header = {"certificate": VERSION, "problem": each.problem, "lower": each.lower, "truncated": each.truncated}
-        parts.append(json.dumps(header) + "\n" + each.text)
+        parts += [json.dumps(header), *each.text.splitlines()]
     with replacing(path) as file:
-        file.write(gzip.compress("".join(parts).encode(), mtime=0))
+        file.write(gzip.compress("\n".join(parts).encode(), mtime=0))
 
 
 def load(path: str | Path) -> list[Certificate]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.certificate.domain import ROUNDOFF, Box, Corners, Domain
-from likely.certificate.rules import Rules
+from likely.certificate.rules import Linear, Rules
 from likely.schema.values import Numbers
 
 
@@ -52,7 +52,7 @@ class Multipliers:
         return cls(goal, rule, int(numbers[2]))
 
 
-def dual_bound(domain: Domain, rules: Rules, box: Box, corners: Corners, relaxation: Relaxation | None, at: Multipliers) -> float:
+class Dual:
     """What no row of a box that reaches the goal and keeps the rule can cost less than.
 
     With multipliers m and p >= 0:
@@ -66,21 +66,47 @@ def dual_bound(domain: Domain, rules: Rules, box: Box, corners: Corners, relaxat
         relaxation: Of the goal; None for none.
         at: The multipliers.
     """
-    reduced, sizes = corners.cost, np.abs(corners.cost)
-    total, size = 0.0, 0.0
-    if relaxation is not None and at.goal > 0:
-        gains = at.goal * relaxation.at(corners)
-        reduced, sizes = reduced - gains, sizes + np.abs(gains)
-        terms = at.goal * relaxation.lower, at.goal * relaxation.constant, at.goal * relaxation.rounding
-        total += terms[0] - terms[1] - terms[2]
-        size += sum(map(abs, terms))
-    if at.rule > 0 and 0 <= at.rule_index < len(rules.linear) and rules.linear[at.rule_index].applies(domain, box):
-        rule = rules.linear[at.rule_index]
-        charge = at.rule * rule.dense[corners.feature] * corners.offset
-        reduced, sizes = reduced + charge, sizes + np.abs(charge)
-        total -= at.rule * rule.rest(box)
-        size += at.rule * abs(rule.rest(box))
-    total += float(corners.least(reduced).sum())
-    size += float(corners.greatest(sizes).sum())
-    bound = total - 2 * ROUNDOFF * (domain.size + 16) * size
-    return -math.inf if math.isnan(bound) else bound
+
+    def __init__(
+        self, domain: Domain, rules: Rules, box: Box, corners: Corners, relaxation: Relaxation | None, at: Multipliers
+    ) -> None:
+        self._domain, self._relaxation, self._at = domain, relaxation, at
+        self._rule: Linear | None = None
+        self._total, self._size = 0.0, 0.0
+        if relaxation is not None and at.goal > 0:
+            terms = at.goal * relaxation.lower, at.goal * relaxation.constant, at.goal * relaxation.rounding
+            self._total += terms[0] - terms[1] - terms[2]
+            self._size += sum(map(abs, terms))
+        if at.rule > 0 and 0 <= at.rule_index < len(rules.linear) and rules.linear[at.rule_index].applies(domain, box):
+            self._rule = rules.linear[at.rule_index]
+            charge = at.rule * self._rule.rest(box)
+            self._total -= charge
+            self._size += abs(charge)
+        reduced, sizes = self._reduced(corners)
+        self._least, self._sizes = corners.least(reduced), corners.greatest(sizes)
+
+    def _reduced(self, corners: Corners) -> tuple[Numbers, Numbers]:
+        """The reduced costs of corners, and the sizes of their terms."""
+        reduced, sizes = corners.cost, np.abs(corners.cost)
+        if self._relaxation is not None and self._at.goal > 0:
+            gains = self._at.goal * self._relaxation.at(corners)
+            reduced, sizes = reduced - gains, sizes + np.abs(gains)
+        if self._rule is not None:
+            charge = self._at.rule * self._rule.dense[corners.feature] * corners.offset
+            reduced, sizes = reduced + charge, sizes + np.abs(charge)
+        return reduced, sizes
+
+    @property
+    def bound(self) -> float:
+        """Of all rows of the box."""
+        return self._rounded(float(self._least.sum()), float(self._sizes.sum()))
+
+    def bound_of(self, j: int, corners: Corners) -> float:
+        """Of those whose feature j has one of these values: corners of that feature alone."""
+        reduced, sizes = self._reduced(corners)
+        others = float(self._least[:j].sum() + self._least[j + 1 :].sum())
+        return self._rounded(others + float(reduced.min()), float(self._sizes.sum() + sizes.max()))
+
+    def _rounded(self, terms: float, size: float) -> float:
+        bound = self._total + terms - 2 * ROUNDOFF * (self._domain.size + 16) * (self._size + size)
+        return -math.inf if math.isnan(bound) else bound

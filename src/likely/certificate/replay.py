@@ -18,7 +18,7 @@ import numpy as np
 from likely.certificate.domain import ROUNDOFF, Box, Domain
 from likely.certificate.likelihood import Likelihood
 from likely.certificate.network import Above, Network, Split, Units
-from likely.certificate.relaxation import Multipliers, Relaxation, dual_bound
+from likely.certificate.relaxation import Dual, Multipliers, Relaxation
 from likely.certificate.rules import Rules
 from likely.certificate.trees import Trees
 from likely.errors import CertificateError, UnknownBoundError
@@ -133,6 +133,14 @@ class Checker:
             alone.multipliers = (*node.multipliers[:2], part)
         return self.bound(step, alone, part)
 
+    def fixing(self, node: _Node) -> list[Dual]:
+        """The duals of the last bound of the cost over the node's box, for values that they remove one by one."""
+        corners = self.domain.corners(node.box)
+        duals = self._duals(node, recorded=True)
+        if corners is None or duals is None or self._weight > 0:
+            return []
+        return [Dual(self.domain, self.rules, node.box, corners, relaxation, at) for relaxation, at in duals]
+
     def every_bound(self, node: _Node, part: Box) -> float:
         """The greatest of all kinds of bounds, the score relaxed anew."""
         renewed = _Node(part, node.alternative, node.splits, node.bound, node.budget)
@@ -241,13 +249,13 @@ class Checker:
             assert self._likelihood is not None
             taken = self._weight * self._likelihood.upper(part, node.alternative)
         most = float(corners.greatest(corners.cost).sum())
-        best = dual_bound(self.domain, self.rules, part, corners, None, Multipliers(0.0, 0.0, 0)) - taken
+        best = Dual(self.domain, self.rules, part, corners, None, Multipliers(0.0, 0.0, 0)).bound - taken
         for recorded in RECORDED if self._network is not None and self._network.hidden else RECORDED[:1]:
             duals = self._duals(node, recorded)
             if duals is None or any(each is not None and each.missed(corners) for each, _ in duals):
                 return math.inf
             for relaxation, at in duals:
-                bound = dual_bound(self.domain, self.rules, part, corners, relaxation, at)
+                bound = Dual(self.domain, self.rules, part, corners, relaxation, at).bound
                 if bound > most + TOLERANCE * (1 + abs(most)):
                     return math.inf  # whatever costs so much is not in the part
                 best = max(best, bound - taken)
@@ -306,8 +314,12 @@ class _Replayer:
         if not changes:
             return
         after = self.domain.changed(node.box, changes)
+        duals = self.checker.fixing(node) if step == "reduced-cost fixing" else []
         for j, part in self.domain.removed(node.box, after):
             self.removed += 1
+            corners = self.domain.corners_of(part, j) if duals else None
+            if corners is not None and any(dual.bound_of(j, corners) >= self.target for dual in duals):
+                continue
             if node.bound < self.target:
                 self.close(max(node.bound, self._bound_in_pieces(step, node, j, part)), place)
         node.box = after
