@@ -212,6 +212,8 @@ nb::dict to_python(const search::Result& result, bool interrupted) {
   out["seconds_likelihood"] = result.statistics.seconds_likelihood;
   out["trace"] = trace;
   out["interrupted"] = interrupted;
+  out["certificate"] = result.certificate;
+  out["truncated"] = result.truncated;
   out["loss"] = nb::none();
   if (result.loss)
     out["loss"] =
@@ -221,7 +223,7 @@ nb::dict to_python(const search::Result& result, bool interrupted) {
 
 nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, double absolute_gap, double relative_gap,
                std::size_t solutions, bool other_features, double pool_gap, std::uint64_t open_nodes, std::size_t threads,
-               Rows starts, nb::object callback, std::optional<std::vector<double>> follow) {
+               Rows starts, nb::object callback, std::optional<std::vector<double>> follow, std::size_t certificate) {
   if (!problem.score || problem.alternatives.empty()) throw std::invalid_argument("a problem needs a score and a goal");
   const std::vector<std::vector<double>> rows = rows_of(starts);
   bool interrupted = false;
@@ -244,6 +246,7 @@ nb::dict solve(const Problem& problem, double seconds, std::uint64_t nodes, doub
                                 other_features, pool_gap, open_nodes,   threads};
     search::Search engine(problem, limits, poll);
     if (follow) engine.follow(std::move(*follow));
+    if (certificate > 0) engine.record(certificate);
     result = engine.run(rows);
   }
   return to_python(result, interrupted);
@@ -322,7 +325,7 @@ void bind_search(nb::module_& m) {
           "row"_a)
       .def("propagated", &propagated, "atoms"_a, "ranges"_a, "alternative"_a, "incumbent"_a)
       .def("solve", &solve, "seconds"_a, "nodes"_a, "absolute_gap"_a, "relative_gap"_a, "solutions"_a, "other_features"_a,
-           "pool_gap"_a, "open_nodes"_a, "threads"_a, "starts"_a, "callback"_a.none(), "follow"_a.none());
+           "pool_gap"_a, "open_nodes"_a, "threads"_a, "starts"_a, "callback"_a.none(), "follow"_a.none(), "certificate"_a);
 }
 
 }  // namespace likely

@@ -151,4 +151,5 @@ class SearchProblem:
         starts: NDArray[np.float64],
         callback: Callable[[float, int, float, float], bool] | None,
         follow: list[float] | None,
+        certificate: int,
     ) -> dict[str, Any]: ...

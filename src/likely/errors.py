@@ -7,6 +7,8 @@
     │   └── UnsupportedModelError (TypeError)   a model, layer or transformer without a reader
     ├── CircuitError (ValueError)         a circuit that is not one, or data it cannot be learned from
     ├── ProblemError (ValueError)         a question to an engine that makes no sense
+    ├── CertificateError (ValueError)     a certificate that is none, or is of another question
+    │   └── UnknownBoundError             one that rests on a bound that cannot be derived again
     ├── EngineError (RuntimeError)        an engine that did what it must never do, seen by a debug mode
     ├── ExplainerError (ValueError)       an answer that is not there, or a file that is none
     │   └── NotFittedError (AttributeError)     an explainer that is not fitted, or not with what it has now
@@ -60,6 +62,14 @@ class CircuitError(LikelyError, ValueError):
 
 class ProblemError(LikelyError, ValueError):
     """A question to an engine that makes no sense."""
+
+
+class CertificateError(LikelyError, ValueError):
+    """A certificate that is none, or is of another question."""
+
+
+class UnknownBoundError(CertificateError):
+    """A certificate that rests on a bound that the checker cannot derive."""
 
 
 class EngineError(LikelyError, RuntimeError):

@@ -48,6 +48,7 @@ Follower::Follower(const Problem& problem, std::vector<double> row, Workspace& w
 }
 
 void Follower::watch(const Node& node, const SolutionPool& pool) {
+  if (row_.empty()) return;
   cutoff_ = pool.cutoff();
   watching_ = !loss_ && node.alternative == alternative_ && objective_ < cutoff_ - tolerance::bound_rounding(objective_) &&
               node.box.contains(domain_, row_.data()) && has_sides(node.splits) && !pool.covers(pool.key(row_), objective_);
@@ -62,6 +63,8 @@ bool Follower::has_sides(const std::vector<UnitSplit>& splits) const {
 }
 
 void Follower::after(Step step, const Node& node, bool left) {
+  if (recorder_ != nullptr && step != Step::kPruning && step != Step::kExactTest && step != Step::kPool)
+    recorder_->after(step, node, left);
   if (!watching_) return;
   const bool below_bound = objective_ < node.bound - tolerance::bound_rounding(objective_);
   if (!left || below_bound || !node.box.contains(domain_, row_.data())) lose(step);

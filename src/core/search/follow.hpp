@@ -9,11 +9,14 @@
 #include "incumbents.hpp"
 #include "node.hpp"
 #include "problem.hpp"
+#include "record.hpp"
 
 namespace likely::search {
 
 class Follower {
  public:
+  // Follows no row, but may record.
+  explicit Follower(const Problem& problem) : domain_(problem.domain) {}
   // The row need not be an answer: whatever removes it is named. Throws std::invalid_argument if it is no row of the domain.
   Follower(const Problem& problem, std::vector<double> row, Workspace& workspace);
 
@@ -29,6 +32,9 @@ class Follower {
   void take_over(const Follower& copy) {
     if (!loss_) loss_ = copy.loss_;
   }
+
+  // Every step on a node is written down, too.
+  void record(Recorder* recorder) { recorder_ = recorder; }
 
   void count_node() { ++nodes_; }
   const std::optional<Loss>& loss() const { return loss_; }
@@ -46,6 +52,7 @@ class Follower {
   bool watching_ = false;
   std::uint64_t nodes_ = 0;
   std::optional<Loss> loss_;
+  Recorder* recorder_ = nullptr;
 };
 
 }  // namespace likely::search

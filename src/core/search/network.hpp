@@ -80,6 +80,8 @@ class Network final : public Score {
   // One inequality from many: constant + sum_j a_j(x_j) >= 0 for all rows of the region that was entered which reach all goals.
   void aggregate(const Region& region, const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
                  ScoreWorkspace& workspace, Relaxation& out) const;
+  // Per layer of the region that was entered: the units whose ReLU, if unstable, is held to be above its argument, not above 0.
+  std::vector<std::vector<double>> above_argument(const ScoreWorkspace& workspace) const;
   // On which side of 0 the units of a row are, layer by layer; those that rounding leaves open are not listed.
   std::vector<UnitSplit> sides(const double* row) const;
 

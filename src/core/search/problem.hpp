@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "../tolerances.hpp"
@@ -107,6 +108,8 @@ struct Result {
   double seconds = 0;
   std::vector<Progress> trace;
   std::optional<Loss> loss;  // of a row that was followed
+  std::string certificate;   // if it was recorded
+  bool truncated = false;    // and is longer than asked for
 };
 
 }  // namespace likely::search

@@ -49,6 +49,9 @@ class NodeQueue {
   enum class Part { kPlunge, kWide, kNarrow };
   Part next_part() const { return !plunge_.empty() ? Part::kPlunge : !wide_.empty() ? Part::kWide : Part::kNarrow; }
 
+  // How many nodes there were: the order of the next.
+  std::uint64_t made() const { return made_; }
+
   Node pop() {
     assert(!empty());
     const Part part = next_part();

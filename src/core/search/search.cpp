@@ -13,6 +13,9 @@ namespace likely::search {
 
 namespace {
 
+// Of the root of an alternative before it waits in the queue.
+std::int64_t root_id(std::uint32_t alternative) { return -1 - static_cast<std::int64_t>(alternative); }
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
@@ -36,13 +39,24 @@ void Search::follow(std::vector<double> row) {
   follower_ = std::make_unique<Follower>(problem_, std::move(row), workspace_of(0));
 }
 
+void Search::record(std::size_t most_bytes) {
+  recorder_ = std::make_unique<Recorder>(problem_, workspace_of(0), most_bytes);
+  if (!follower_) follower_ = std::make_unique<Follower>(problem_);
+  follower_->record(recorder_.get());
+}
+
 Result Search::run(const std::vector<std::vector<double>>& starts) {
   find_first_answers(starts);
+  if (recorder_) {
+    std::vector<std::int64_t> ids;
+    for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) ids.push_back(root_id(a));
+    recorder_->add_roots(ids);
+  }
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
     if (has_tree_work_ && statistics_.nodes == problem_.nodes_before_trees) begin_trees();
-    if (statistics_.nodes >= problem_.nodes_before_rounds)
+    if (statistics_.nodes >= problem_.nodes_before_rounds && !recorder_)
       look_at_round();
     else if (Node node = queue_.pop(); node.bound >= pool_.cutoff())
       prune(node);
@@ -81,6 +95,7 @@ void Search::add_root(std::uint32_t alternative) {
     queue_.push(std::move(root), narrow);
     return;
   }
+  if (recorder_) recorder_->begin(root_id(alternative), root, pool_.cutoff());
   Expansion expansion = expander_.expand_root(std::move(root), pool_, workspace_of(0), follower_.get());
   take_over(expansion);
 }
@@ -93,7 +108,12 @@ void Search::begin_trees() {
   improve_answers(problem_, pool_, workspace_of(0), [this] { return go_on(); });
   const double proved = queue_.lower();
   queue_.clear();
-  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) queue_.push(root_node(problem_, a, proved), false);
+  std::vector<std::int64_t> ids;
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
+    ids.push_back(static_cast<std::int64_t>(queue_.made()));
+    queue_.push(root_node(problem_, a, proved), false);
+  }
+  if (recorder_) recorder_->add_roots(ids);
 }
 
 // -- nodes --------------------------------------------------------------------------------------------------------------
@@ -101,6 +121,7 @@ void Search::begin_trees() {
 void Search::look_at_one(Node node) {
   ++statistics_.nodes;
   if (follower_) follower_->count_node();
+  if (recorder_) recorder_->begin(static_cast<std::int64_t>(node.order), node, pool_.cutoff());
   Expansion expansion = expander_.expand(std::move(node), pool_, workspace_of(0), follower_.get());
   take_over(expansion);
 }
@@ -157,7 +178,11 @@ void Search::look(Turn& turn, std::size_t thread) {
 
 void Search::take_over(Expansion& expansion) {
   queue_.prune(expansion.pruned);
-  for (Expansion::Child& child : expansion.children) queue_.push(std::move(child.node), child.narrow);
+  for (Expansion::Child& child : expansion.children) {
+    if (recorder_) recorder_->add_child(queue_.made(), child.node);
+    queue_.push(std::move(child.node), child.narrow);
+  }
+  if (recorder_) recorder_->end();
 }
 
 void Search::prune(const Node& node) {
@@ -216,6 +241,10 @@ Result Search::finish() {
   result.seconds = last.seconds;
   result.trace = std::move(trace_);
   if (follower_) result.loss = follower_->loss();
+  if (recorder_) {
+    result.certificate = recorder_->take();
+    result.truncated = recorder_->truncated();
+  }
   return result;
 }
 

@@ -24,6 +24,8 @@ class Search {
 
   // A row to be followed; what loses it is in the result.
   void follow(std::vector<double> row);
+  // Writes down the tree, up to so many bytes; the certificate is in the result. Nodes are then looked at one by one.
+  void record(std::size_t most_bytes);
   Result run(const std::vector<std::vector<double>>& starts);
 
  private:
@@ -64,7 +66,8 @@ class Search {
   NodeQueue queue_;
   std::vector<Turn> round_;             // as many as a round can have; used again for every round
   double lowest_of_round_ = kInf;       // of the nodes that are neither in the queue nor done
-  std::unique_ptr<Follower> follower_;  // none unless a row is followed
+  std::unique_ptr<Follower> follower_;  // none unless a row is followed, or the tree recorded
+  std::unique_ptr<Recorder> recorder_;
   Statistics statistics_;
   std::vector<Progress> trace_;
   bool has_tree_work_;       // a forest whose trees are decomposed if the search takes long

@@ -35,6 +35,8 @@ class Triangles {
   double objective() const { return cheapest_ + simplex_.objective(); }
   Basis basis() const { return basis_of(simplex_); }
   const UnitMultipliers& multipliers();
+  const UnitMultipliers& last_multipliers() const { return multipliers_; }
+  bool unstable(std::size_t layer, std::size_t unit) const { return column_of_[layer][unit] >= 0; }
   // The solution as a point, with the atoms that have the greatest share of it; and as a row, its numbers on the grid, moved away
   // from the cheapest row.
   void point(std::vector<double>& out) const;

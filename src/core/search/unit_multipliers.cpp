@@ -70,6 +70,15 @@ void Network::aggregate(const Region& region, const std::vector<Goal>& goals, co
   out.rounding = tolerance::kRoundingsOfBound * roundoff_ * size;
 }
 
+std::vector<std::vector<double>> Network::above_argument(const ScoreWorkspace& workspace) const {
+  const auto& work = static_cast<const Workspace&>(workspace);
+  std::vector<std::vector<double>> made(later_.size());
+  for (std::size_t at = 0; at < later_.size(); ++at)
+    for (std::size_t h = 0; h < work.low[at].size(); ++h)
+      if (work.high[at][h] >= -work.low[at][h]) made[at].push_back(static_cast<double>(h));
+  return made;
+}
+
 std::vector<UnitSplit> Network::sides(const double* row) const {
   std::vector<double> z = first_layer(row), size, next_size;
   first_layer_sizes(whole(domain_), size);

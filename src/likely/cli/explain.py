@@ -29,6 +29,9 @@ def add(commands: Any) -> None:
     add_model(parser, when="; may be left out if it is no pickle and still where it was")
     question.add(parser)
     parser.add_argument("-o", "--output", metavar="FILE.json", help="keep the explanation: likely verify checks it again")
+    parser.add_argument(
+        "--certificate", metavar="FILE", help="write the proof, so that likely verify --certificate derives it again"
+    )
     parser.add_argument("--report", metavar="FILE.html", help="write a page for people")
     parser.add_argument(
         "--jobs", metavar="N", type=int, help="on so many threads, if the search takes long; one per core, if left out"
@@ -44,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     explainer = open_explainer(options)
     explainer.set_params(n_jobs=options.jobs)
     row, asked = _row(options, explainer), question.question_of(options, explainer)
-    explanation = explainer.explain(row, asked)
+    explanation = explainer.explain(row, asked, certificate=options.certificate)
     reason = _reason(explainer, row, asked) if explanation.status == "infeasible" else None
     if options.output:
         write_file(options.output, explanation.to_json())

@@ -27,6 +27,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--circuit", metavar="FILE.json", help="the circuit, without an explainer")
     parser.add_argument("--schema", metavar="FILE", help="the schema, without an explainer")
     parser.add_argument("--classes", metavar="CLASS,...", help="names of the model's outputs, in order, if it does not know them")
+    parser.add_argument("--certificate", metavar="FILE", help="the proof that explain --certificate wrote, to be derived again")
     parser.add_argument("--json", action="store_true", help="print for machines")
     parser.set_defaults(run=run)
 
@@ -34,7 +35,11 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check, print, and fail if a claim does."""
     explanations = _explanations(options.explanation)
-    verified = verify_all(explanations, **_material(options, explanations))
+    if options.certificate and len(explanations) != 1:
+        rule, got = "come with one explanation", f"{len(explanations)} of them"
+        raise ExplainerError("A certificate", rule, got, "give the explanation that it is of")
+    certificates = [options.certificate] if options.certificate else None
+    verified = verify_all(explanations, **_material(options, explanations), certificates=certificates)
     if options.json:
         whole = {"ok": all(verified), "explanations": [verification.to_dict() for verification in verified]}
         print(json.dumps(whole if len(verified) != 1 else verified[0].to_dict(), ensure_ascii=False))

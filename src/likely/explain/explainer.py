@@ -19,6 +19,7 @@ from likely.circuit import Circuit, Fold, Learned, learn
 from likely.errors import ExplainerError, LikelyWarning, NotFittedError, ProblemError, SchemaError
 from likely.explain import files
 from likely.explain.batch import explained_all
+from likely.explain.certifying import certify
 from likely.explain.concluding import explained, refused
 from likely.explain.conflict_words import coherence_words, in_words_of, likelihood_words
 from likely.explain.dtype_rounding import held_row
@@ -211,6 +212,7 @@ class Explainer(Params):
         question: Question | None = None,
         *,
         callback: Callable[[Progress], bool] | None = None,
+        certificate: str | Path | None = None,
         **options: Unpack[QuestionOptions],
     ) -> Explanation:
         """The best rows that the model decides otherwise, and the proof.
@@ -223,11 +225,16 @@ class Explainer(Params):
             question: What is asked; left out, the best answer that is as likely as the median of new rows of its class.
             callback: Called some thirty times a second; ends the search by returning False. So does Ctrl-C, and the answers
                 until then are returned. On a terminal, a search that takes long shows how far its proof is (`progress`).
+            certificate: The path of a file to which the proof is written that nothing is better than the best answer, or that
+                there is none: `verify(explanation, model, circuit, certificate=path)` derives it again without the engine. It
+                takes a second search, by the exact engine, which begins at the answers.
             options: Fields of the `Question`, such as `k=3` or `target="good"`; those given here come first.
         """
         query = self._query(self._known.schema.encode_row(row), asked_question(question, options))
         with watched(self.progress, query.question, callback) as watch:
             explanation = explained(self._known, query, callback=watch, threads=self._threads)
+        if certificate is not None:
+            certify(explanation, self._known.form, self._known.circuit, certificate)
         if explanation.interrupted and callback is None:
             warnings.warn("Explaining was interrupted; the answers are those until then.", LikelyWarning, stacklevel=2)
         return explanation

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
+from likely.circuit import Circuit
 from likely.errors import LikelyWarning, ProblemError
 from likely.explain.dtype_rounding import rounded_rows
 from likely.explain.engines import sessions_of
@@ -19,6 +20,7 @@ from likely.explain.merging import distinct, enough, in_turn, merged, total, uns
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.polishing import More, polished
 from likely.explain.query import Query, rows_named
+from likely.predictor import Form
 from likely.problem import (
     Coherence,
     Goal,
@@ -85,22 +87,42 @@ def _threshold(fitted: Fitted, query: Query, label: Value) -> float:
 
 def problems_of(fitted: Fitted, query: Query, margin: float, thresholds: dict[Value, float]) -> list[Problem]:
     """One problem per different threshold: an engine knows one for all classes."""
-    form, coherences = fitted.form, coherences_of(fitted, query)
+    return problems_with(fitted.form, fitted.circuit, query, margin, thresholds, coherences_of(fitted, query))
+
+
+def problems_with(
+    form: Form,
+    circuit: Circuit,
+    query: Query,
+    margin: float,
+    thresholds: Mapping[Value, float],
+    coherences: Mapping[Value, float],
+) -> list[Problem]:
+    """The same with all thresholds given.
+
+    Args:
+        form: Of the model.
+        circuit: Of how likely rows are.
+        query: What is asked.
+        margin: By how much score an answer must be on the other side.
+        thresholds: class -> the log-likelihood that an answer of it must have.
+        coherences: class -> the coherence that it must have.
+    """
     demands = {label: (lower, coherences[label]) for label, lower in thresholds.items()}
     different = set(demands.values())
     if len(different) == 1:
         any_other = query.target is None
         goal = not_class(form, query.label, margin=margin) if any_other else to_class(form, query.target, margin=margin)
-        return [_problem(fitted, query, goal, *different.pop())]
-    return [_problem(fitted, query, to_class(form, label, margin=margin), *lower) for label, lower in demands.items()]
+        return [_problem(form, circuit, query, goal, *different.pop())]
+    return [_problem(form, circuit, query, to_class(form, label, margin=margin), *lower) for label, lower in demands.items()]
 
 
-def _problem(fitted: Fitted, query: Query, goal: Goal, threshold: float, fit: float) -> Problem:
+def _problem(form: Form, circuit: Circuit, query: Query, goal: Goal, threshold: float, fit: float) -> Problem:
     plausibility = None
     if threshold > -math.inf or query.total_weight > 0:
-        plausibility = Plausibility(fitted.circuit, threshold, query.total_weight, query.given)
-    coherence = Coherence(fitted.circuit, fit) if fit > -math.inf else None
-    return Problem(query.schema, query.factual, fitted.form, goal, plausibility, coherence)
+        plausibility = Plausibility(circuit, threshold, query.total_weight, query.given)
+    coherence = Coherence(circuit, fit) if fit > -math.inf else None
+    return Problem(query.schema, query.factual, form, goal, plausibility, coherence)
 
 
 def starts_for(fitted: Fitted, query: Query, labels: Sequence[Value]) -> Numbers:
@@ -277,7 +299,7 @@ def _candidate(
     assert original.class_index is not None
     label = fitted.form.classes[original.class_index]
     goal = to_class(fitted.form, label, margin=margin * (1 - MARGIN_ROUNDING))
-    problem = _problem(fitted, query, goal, *(lower - rounding(lower) for lower in demands[label]))
+    problem = _problem(fitted.form, fitted.circuit, query, goal, *(lower - rounding(lower) for lower in demands[label]))
     rows = []
     for each in {each.row.tobytes(): each for each in (answer, original)}.values():
         held = [other for other in problem.solutions(rounded_rows(query.schema, each.row)) if other is not None]

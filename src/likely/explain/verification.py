@@ -9,6 +9,7 @@ from typing import Any
 
 from likely.circuit import Circuit
 from likely.errors import ExplainerError
+from likely.explain.certifying import certificate_checks
 from likely.explain.check import Check
 from likely.explain.claims import Material, base_schema, claims_of
 from likely.explain.explainer import Explainer
@@ -68,11 +69,13 @@ def verify(
     explainer: Explainer | str | Path | None = None,
     encoder: Any = None,
     classes: Sequence[Any] | None = None,
+    certificate: str | Path | None = None,
 ) -> Verification:
     """Every claim of an explanation, computed again: by the model's own predict, the schema, the circuit and the training rows.
 
     With an explainer (`verify(explanation, explainer)`) everything is checked that can be without the engine. What cannot is
-    listed as not checked, with what to give: that nothing better exists is the engine's proof.
+    listed as not checked, with what to give: that nothing better exists is the engine's proof. With its certificate, that is
+    derived again, too.
 
     Args:
         explanation: What to check.
@@ -86,9 +89,11 @@ def verify(
             training rows and unseen ones are.
         encoder: The explainer's encoder, if it had one.
         classes: The explainer's names of classes, if it had some.
+        certificate: The file that `explain(row, certificate=path)` wrote; needs the circuit.
     """
     given: dict[str, Any] = {"schema": schema, "data": data, "explainer": explainer, "encoder": encoder, "classes": classes}
-    return verify_all([explanation], model, circuit, **given)[0]
+    certificates = None if certificate is None else [certificate]
+    return verify_all([explanation], model, circuit, **given, certificates=certificates)[0]
 
 
 def verify_all(
@@ -101,6 +106,7 @@ def verify_all(
     explainer: Explainer | str | Path | None = None,
     encoder: Any = None,
     classes: Sequence[Any] | None = None,
+    certificates: Sequence[str | Path | None] | None = None,
 ) -> list[Verification]:
     """`verify` of many explanations; the model is read once for all that have the same schema.
 
@@ -113,6 +119,7 @@ def verify_all(
         explainer: A fitted explainer, or the folder of a saved one.
         encoder: The explainer's encoder, if it had one.
         classes: The explainer's names of classes, if it had some.
+        certificates: The file of each explanation's proof; None where there is none.
     """
     if isinstance(model, Explainer):
         model, explainer = None, model
@@ -127,9 +134,15 @@ def verify_all(
     mark = None if circuit is None else fingerprint(circuit.to_dict())
     if explainer is not None:
         mark = fingerprint(explainer.circuit_.to_dict())
-    return [
-        Verification(tuple(claims_of(explanation, material or materials.of(explanation), mark))) for explanation in explanations
-    ]
+    verifications = []
+    explanations = list(explanations)
+    for explanation, certificate in zip(explanations, certificates or [None] * len(explanations), strict=True):
+        known = material or materials.of(explanation)
+        checks = list(claims_of(explanation, known, mark))
+        if certificate is not None:
+            checks += certificate_checks(explanation, known.model.form, known.circuit, certificate)
+        verifications.append(Verification(tuple(checks)))
+    return verifications
 
 
 def _material_of(explainer: Explainer) -> Material:

@@ -6,11 +6,13 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from likely._core import SearchProblem
 from likely._jobs import thread_count
+from likely.certificate import MOST_BYTES, Certificate, fingerprint, save
 from likely.errors import EngineError, ProblemError
 from likely.problem import Bounds, Callback, Limits, Problem, Progress, Result, Solution, Statistics
 from likely.problem.domain import rule_breakpoints
@@ -63,6 +65,7 @@ class SearchSession:
         starts: Numbers | None = None,
         callback: Callback | None = None,
         follow: Numbers | None = None,
+        certificate: str | Path | None = None,
     ) -> Result:
         """The best rows of the problem as it is now.
 
@@ -71,8 +74,12 @@ class SearchSession:
             starts: Rows that may be answers.
             callback: Ends the search by returning False.
             follow: A row to be followed through the tree; see `solve`.
+            certificate: Where the proof is written; see `solve`.
         """
         limits = limits or Limits()
+        if certificate is not None and limits.solutions > 1:
+            rule, hint = "be of a search for one answer", "leave certificate= out, or ask for one solution"
+            raise ProblemError("A certificate", rule, f"solutions={limits.solutions}", hint)
         rows = _rows(self.problem, starts)
         answer = self._core.solve(
             limits.seconds,
@@ -87,6 +94,7 @@ class SearchSession:
             rows,
             None if callback is None else lambda *now: bool(callback(Progress(*now))),
             None if follow is None else _followed(self._core, follow),
+            0 if certificate is None else MOST_BYTES,
         )
         if answer["loss"] is not None:
             raise _lost(*answer["loss"])
@@ -105,6 +113,9 @@ class SearchSession:
             answer["most_open"],
         )
         bounds = Bounds(answer["upper"], answer["lower"])
+        if certificate is not None:
+            made = Certificate(fingerprint(self.problem), answer["lower"], answer["truncated"], answer["certificate"])
+            save(certificate, [made])
         return Result(answer["status"], solutions, bounds, statistics, answer["interrupted"])
 
 
@@ -116,6 +127,7 @@ def solve(
     callback: Callback | None = None,
     follow: Numbers | None = None,
     n_jobs: int | None = 1,
+    certificate: str | Path | None = None,
 ) -> Result:
     """The best rows of a problem.
 
@@ -130,11 +142,14 @@ def solve(
             it although it is better than all that was known then, `likely.errors.EngineError` names the step.
         n_jobs: on how many threads a search that takes long goes on; None or -1 for one per core. The result is the same on any
             number, unless a limit of seconds comes first.
+        certificate: the path of a file to which the proof of `bounds.lower` is written: somebody else can derive it again
+            (`likely.certificate.load(path)[0].check(problem)`).
     """
     started, limits = time.perf_counter(), limits or Limits()
     session = SearchSession(problem, thread_count(n_jobs, ProblemError))
     left = max(limits.seconds - (time.perf_counter() - started), sys.float_info.min)  # putting it together takes time, too
-    return session.solve(replace(limits, seconds=left), starts=starts, callback=callback, follow=follow)
+    within = replace(limits, seconds=left)
+    return session.solve(within, starts=starts, callback=callback, follow=follow, certificate=certificate)
 
 
 def _rows(problem: Problem, starts: Numbers | None) -> Numbers:
