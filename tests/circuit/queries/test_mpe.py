@@ -16,13 +16,16 @@ from likely.circuit import (
     Categories,
     Circuit,
     Coded,
+    GaussianBlock,
     Histogram,
     Leaf,
     Parametric,
     Product,
     Sum,
+    Warp,
     complete,
     log_likelihood,
+    sample,
 )
 from likely.circuit.queries.mpe import candidates
 from likely.schema import Binary, Categorical, Continuous, Integer, Mixed
@@ -230,3 +233,13 @@ def test_with_everything_hidden_no_row_of_the_table_is_likelier(seed: int) -> No
     circuit = quiet(X, y, method="mixture", nodes=80).circuit
     best = complete(circuit, np.full((1, 4), np.nan))
     assert best.log_likelihood[0] >= circuit.log_likelihood(X, y).max() - ROUNDING
+
+
+def test_what_several_blocks_together_find_likely_is_found() -> None:
+    """No component alone is greatest where the mixture is: with everything unknown, no row that is drawn is likelier."""
+    warp = Warp.identity()
+    turned = [((1.0,), (0.99 * sign, 0.1)) for sign in (1, -1)]
+    blocks = [GaussianBlock((0, 1), (warp, warp), (0.8 * side, 0.0), factor) for side in (-1, 1) for factor in turned]
+    circuit = Circuit((Continuous("a", -9, 9), Continuous("b", -9, 9)), (*blocks, Sum((0, 1, 2, 3), (0.25,) * 4)))
+    completion = complete(circuit, np.full((1, 2), np.nan))
+    assert completion.log_likelihood[0] >= log_likelihood(circuit, sample(circuit, 5_000, random_state=1)).max()

@@ -24,6 +24,8 @@ from likely.circuit.model.nodes import Leaf, Product, Sum
 from likely.circuit.model.tabular import unlisted_place
 from likely.circuit.queries.block_bounds import bounds_of_blocks, known_bounds
 from likely.circuit.queries.evaluate import derivatives, log_likelihood
+from likely.circuit.queries.sample import sample_rows
+from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.grid import multiples, steps_below
 from likely.schema.region import EVERYTHING, Region, below
@@ -31,8 +33,8 @@ from likely.schema.values import LARGEST, Name, Numbers
 
 #: A table or encoded rows: what was given comes back.
 Rows = TypeVar("Rows", pd.DataFrame, Numbers)
-#: So many children of the root are starts, and from the best of them so many ascents.
-STARTS, ASCENTS = 64, 8
+#: So many children of the root are starts, and so many rows drawn at random; from the best of them so many ascents.
+STARTS, DRAWN, ASCENTS = 64, 512, 8
 #: An ascent ends where no value gains more nats than this: reals could gain less and less for ever.
 LEAST_GAIN = 1e-9
 
@@ -53,9 +55,9 @@ def complete(circuit: Circuit, rows: Rows) -> Completion[Rows]:
     """Every row with its unknown values filled in by the most probable ones (MPE), as far as they are known.
 
     The search starts from the best induced trees (every sum takes its largest child, the root each of its likeliest: exact
-    where one of them dominates) and then changes one value at a time, to the best given all others, until none helps.
-    `upper` says how far from the most probable explanation it can be at most. Of a single block without warps, the result
-    is exact.
+    where one of them dominates) and from rows drawn at random, as several components together may be the likeliest; then it
+    changes one value at a time, to the best given all others, until none helps. `upper` says how far from the most probable
+    explanation it can be at most. Of a single block without warps, the result is exact.
 
     Args:
         circuit: The distribution.
@@ -70,7 +72,8 @@ def complete(circuit: Circuit, rows: Rows) -> Completion[Rows]:
     maximised = circuit.core.sweep(largest, Algebra.UNDER)
     choices = {int(j): candidates(circuit, int(j)) for j in np.flatnonzero(np.isnan(given).any(axis=0))}
     modes = _modes(circuit, choices)
-    done = [_likeliest(circuit, row, values, modes, choices) for row, values in zip(given, maximised, strict=True)]
+    drawn = _drawn(circuit) if choices else np.empty((0, len(circuit.variables)))
+    done = [_likeliest(circuit, row, values, modes, drawn, choices) for row, values in zip(given, maximised, strict=True)]
     filled = np.array(done).reshape(given.shape)
     likelihood = log_likelihood(circuit, filled)
     upper = np.maximum(circuit.core.sweep(largest)[:, -1], likelihood)
@@ -99,7 +102,19 @@ def _modes(circuit: Circuit, choices: Mapping[int, Numbers]) -> Numbers:
     return modes
 
 
-def _likeliest(circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, choices: Mapping[int, Numbers]) -> Numbers:
+def _drawn(circuit: Circuit) -> Numbers:
+    """Rows of the circuit within the features' domains; none if it has a leaf of density 0, of which nothing can be drawn."""
+    try:
+        rows = sample_rows(circuit, DRAWN, np.random.default_rng(0))
+    except CircuitError:
+        return np.empty((0, len(circuit.variables)))
+    fits = [variable.fits(rows[:, j]) for j, variable in enumerate(circuit.variables)]
+    return np.asarray(rows[np.logical_and.reduce(fits)])
+
+
+def _likeliest(
+    circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, drawn: Numbers, choices: Mapping[int, Numbers]
+) -> Numbers:
     """The likeliest completion that ascents from the best starts reach."""
     if not np.isnan(row).any():
         return row
@@ -108,7 +123,8 @@ def _likeliest(circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, 
         with np.errstate(divide="ignore"):
             terms = np.log(root.weights) + values[list(root.children)]
         roots = [root.children[k] for k in np.argsort(-terms, kind="stable")[:STARTS]]
-    starts = np.array([_induced(circuit, row, values, modes, place) for place in roots])
+    induced = [_induced(circuit, row, values, modes, place) for place in roots]
+    starts = np.concatenate([np.array(induced), np.where(np.isnan(row), drawn, row)])
     best = np.argsort(-log_likelihood(circuit, starts), kind="stable")[:ASCENTS]
     ascended = np.array([_ascended(circuit, row, start, choices) for start in starts[best]])
     return np.asarray(ascended[np.argmax(log_likelihood(circuit, ascended))])
