@@ -208,9 +208,11 @@ inline constexpr int kFirstPriceSteps = 40;
 inline constexpr int kPriceSteps = 6;
 // How often they are sought again, at the cost that the last ones prove.
 inline constexpr int kPriceRounds = 2;
+// Where less than this share of the cut-off is left between it and the bound, prices are sought at the cut-off, once.
+inline constexpr double kNearCutoff = 0.02;
 // A step that gains less (in nats) is the last; and a part that is at most this share of what is asked for is let be.
 inline constexpr double kPriceGain = 1e-7;
-inline constexpr double kLeastPartShare = 1e-9;
+inline constexpr double kLeastPartShare = 1e-4;
 // They are sought once more if the last ones closed at least this share of the gap.
 inline constexpr double kPriceProgress = 0.02;
 // Where values are removed: a part of the circuit below this logarithm of what is asked for is not looked at value by value; and
@@ -219,22 +221,14 @@ inline constexpr double kSmallPart = -12;
 inline constexpr double kFirstEdge = 0.05;
 // Parts of a term that are wider than this, in warped units, have corners in between.
 inline constexpr double kWideTerm = 0.25;
-// Newton's method on smoothed terms: the temperatures (in nats) at a node that has no prices yet and at others, how they fall,
-// and the last one; steps at each; the fall, in temperatures, that ends them; how often a step is halved; how far towards 0 a
-// price goes at once; and the least variance of a coordinate, where one candidate has all the weight.
-inline constexpr double kFirstTemperature = 1;
-inline constexpr double kWarmTemperature = 0.004;
-inline constexpr double kCooling = 0.25;
-inline constexpr double kLeastTemperature = 1e-3;
-inline constexpr int kNewtonSteps = 8;
-inline constexpr double kNewtonGain = 0.1;
-inline constexpr double kTrustedFall = 10;
-inline constexpr int kNewtonHalvings = 8;
-inline constexpr double kTowardsZero = 0.9;
-inline constexpr double kLeastSpread = 1e-12;
-// A step must keep this share of what it promises; a candidate with less weight has no part in variances.
-inline constexpr double kKeptFall = 0.1;
-inline constexpr double kLeastWeight = 1e-14;
+// The interior-point method for prices and points: how far every candidate is below its term's top at first (in nats), the
+// distance from the least bound that ends it, steps, the share of the way to the edge that a step goes, and the least variance of a
+// coordinate, where one candidate has all the weight.
+inline constexpr double kFirstRoom = 0.1;
+inline constexpr double kProgrammeGap = 1e-4;
+inline constexpr int kProgrammeSteps = 40;
+inline constexpr double kTowardsEdge = 0.99;
+inline constexpr double kLeastSpread = 1e-14;
 // A price of 0 begins where all that it is of is worth this much (in nats).
 inline constexpr double kFirstWorth = 1e-4;
 // A price is first tried in powers of this.
@@ -265,6 +259,8 @@ inline constexpr double kTriedPartShare = 0.05;
 inline constexpr int kNearbyRounds = 40;
 inline constexpr double kNearbyGain = 1e-3;
 inline constexpr std::size_t kNearbyParts = 16;
+// Parts of a warp on either side of the row that a dive begins with.
+inline constexpr std::size_t kDiveParts = 8;
 // Intervals of a narrow box of which every choice of ends is tried (2^6 rows).
 inline constexpr std::size_t kEndPointReals = 6;
 // Cells of a feature that the scan of single changes looks at.

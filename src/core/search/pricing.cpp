@@ -5,7 +5,7 @@
 
 #include "../tolerances.hpp"
 #include "duals.hpp"
-#include "smoothed_prices.hpp"
+#include "part_programme.hpp"
 
 namespace likely::search {
 
@@ -350,9 +350,13 @@ class Pricing {
       raise();
       if (node_.bound >= cutoff) return;
     }
-    // At the bound itself no row may be left, and prices have no end: so they are sought a little above it.
-    double cost = weight > 0 ? 0 : 0.5 * (node_.bound + std::min(cutoff, node_.bound + 2 * (1 + std::abs(node_.bound))));
-    for (int round = 0; round < tolerance::kPriceRounds; ++round) {
+    // At the bound itself no row may be left, and prices have no end: so they are sought a little above it; where little is left,
+    // at the cut-off, where it is seen whether the node is pruned, and which values go.
+    const bool near = cutoff - node_.bound < tolerance::kNearCutoff * (1 + std::abs(cutoff));
+    double cost = weight > 0 ? 0
+                  : near     ? cutoff
+                             : 0.5 * (node_.bound + std::min(cutoff, node_.bound + 2 * (1 + std::abs(node_.bound))));
+    for (int round = 0; round < (near ? 1 : tolerance::kPriceRounds); ++round) {
       const double before = node_.bound;
       for (std::size_t p = 0; p < lines_.size(); ++p) lower(p, cost, first && round == 0);
       const double reached = raise();
@@ -410,7 +414,7 @@ class Pricing {
                                  ? first_prices(problem_, pricing, evaluation_, cost, weight > 0 ? 1 / weight : 0)
                                  : pricing.variables(demand_.prices[p]);
     const std::vector<double> begun = at;
-    if (search_for_prices && lower_smoothed(p, cost, first, at)) return;
+    if (search_for_prices && lower_product(p, cost, at)) return;
     at = begun;
     PriceSearch search(pricing, cost, weight > 0 ? 1 : 0);
     // Of leaves of one feature the goals' own multipliers are nearly the best, and the search would take longer than it saves.
@@ -422,13 +426,12 @@ class Pricing {
   }
 
   // Prices and the points of tangents, if the part is a product; and the row that they point to.
-  bool lower_smoothed(std::size_t p, double cost, bool first, std::vector<double>& at) {
+  bool lower_product(std::size_t p, double cost, std::vector<double>& at) {
     if (!pricings_[p].fill_terms(cost, terms_)) return false;
     std::vector<double> point = demand_.prices[p].points;
     point.resize(terms_.coordinates);
     pricings_[p].raise_from_zero(terms_, at);
-    smoothed_.lower(terms_, demand_.weight > 0 ? 1 : 0, first ? tolerance::kFirstTemperature : tolerance::kWarmTemperature, point,
-                    at);
+    programme_.lower(terms_, demand_.weight > 0 ? 1 : 0, point, at);
     const auto finite = [](double one) { return std::isfinite(one); };
     if (!std::all_of(point.begin(), point.end(), finite) || !std::all_of(at.begin(), at.end(), finite)) return false;
     demand_.likelihood.set_points(p, point, demand_.priced.parts[p]);
@@ -449,13 +452,13 @@ class Pricing {
       const PartTerms::Term& term = terms_.terms[t];
       const std::size_t j = term.feature;
       double z = 0;
-      row[j] = smoothed_.best_value(terms_, term);
+      row[j] = programme_.best_value(terms_, term);
       if (node_.box.atom_count(problem_.domain.features[j]) > 0) continue;
-      row[j] = smoothed_.mean_value(t);
-      const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = smoothed_.mean_z(term)) : row[j];
+      row[j] = programme_.mean_value(t);
+      const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = programme_.mean_z(term)) : row[j];
       const double height = demand_.likelihood.height_at(p, j, at, z);
       pricings_[p].gains(j, at, gains.data());
-      gaps[j] = smoothed_.mean_height(t) - smoothed_.height_of(term, height, z, gains.data(), prices);
+      gaps[j] = programme_.mean_height(t) - programme_.height_of(term, height, z, gains.data(), prices);
     }
   }
 
@@ -530,7 +533,7 @@ class Pricing {
   std::vector<Line> lines_;
   std::vector<double> values_;  // log V of each part, at its prices
   PartTerms terms_;
-  SmoothedPrices smoothed_;
+  PartProgramme programme_;
 };
 
 }  // namespace

@@ -6,12 +6,12 @@
 #include <random>
 #include <vector>
 
-#include "search/smoothed_prices.hpp"
+#include "search/part_programme.hpp"
 
 namespace {
 
+using likely::search::PartProgramme;
 using likely::search::PartTerms;
-using likely::search::SmoothedPrices;
 
 // F itself, with its kinks.
 double exact(const PartTerms& t, const std::vector<double>& point, const std::vector<double>& prices) {
@@ -69,18 +69,19 @@ PartTerms random_terms(std::size_t count, std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("smoothed prices: no point near the last one, and none at random, is better than the temperature allows") {
+TEST_CASE("the programme of a part: no point near the last one, and none at random, is better") {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   for (int round = 0; round < 60; ++round) {
     const PartTerms terms = random_terms(1 + static_cast<std::size_t>(round % 6), random);
     std::vector<double> point(terms.coordinates, 0.0), prices{1.0, 0.5};
-    SmoothedPrices smoothed;
-    smoothed.lower(terms, 0, 1.0, point, prices);
+    PartProgramme programme;
+    programme.lower(terms, 0, point, prices);
     const double least = exact(terms, point, prices);
     REQUIRE(std::isfinite(least));
     for (const double price : prices) CHECK(price > 0);
-    const double allowed = 1e-3 * 20 * static_cast<double>(terms.terms.size() + terms.prices) + 1e-3 * (1 + std::abs(least));
+    CHECK(programme.steps() <= 25);
+    const double allowed = 1e-4 * (1 + std::abs(least));
     for (const double far : {1e-3, 1e-2, 0.1, 1.0}) {
       for (int trial = 0; trial < 200; ++trial) {
         std::vector<double> other(point), others(prices);
@@ -92,28 +93,28 @@ TEST_CASE("smoothed prices: no point near the last one, and none at random, is b
   }
 }
 
-TEST_CASE("smoothed prices: what is fixed stays, and means lie between a term's candidates") {
+TEST_CASE("the programme of a part: what is fixed stays, and means lie between a term's candidates") {
   std::mt19937 random(11);
   for (int round = 0; round < 20; ++round) {
     const PartTerms terms = random_terms(3, random);
     std::vector<double> point(3, 0.0), prices{0.7, 0.2};
-    SmoothedPrices smoothed;
-    smoothed.lower(terms, 1, 1.0, point, prices);
+    PartProgramme programme;
+    programme.lower(terms, 1, point, prices);
     CHECK(prices[0] == 0.7);
     for (std::size_t place = 0; place < terms.terms.size(); ++place) {
       const PartTerms::Term& term = terms.terms[place];
       const auto begin = terms.value.begin();
       const auto [low, high] =
           std::minmax_element(begin + static_cast<std::ptrdiff_t>(term.first), begin + static_cast<std::ptrdiff_t>(term.last));
-      CHECK(smoothed.mean_value(place) >= *low - 1e-9);
-      CHECK(smoothed.mean_value(place) <= *high + 1e-9);
+      CHECK(programme.mean_value(place) >= *low - 1e-9);
+      CHECK(programme.mean_value(place) <= *high + 1e-9);
       CHECK(std::count(begin + static_cast<std::ptrdiff_t>(term.first), begin + static_cast<std::ptrdiff_t>(term.last),
-                       smoothed.best_value(terms, term)) > 0);
+                       programme.best_value(terms, term)) > 0);
     }
   }
 }
 
-TEST_CASE("smoothed prices: one parabola and one goal have their least value where the calculation says") {
+TEST_CASE("the programme of a part: one parabola and one goal have their least value where the calculation says") {
   // The greatest of -z^2 / 2 where z >= 1 is -1/2, and the price of a unit of the goal is 1.
   PartTerms terms;
   terms.reset(1, 1);
@@ -125,9 +126,9 @@ TEST_CASE("smoothed prices: one parabola and one goal have their least value whe
   }
   terms.per_price = {-1.0};
   std::vector<double> point{0.0}, prices{0.1};
-  SmoothedPrices smoothed;
-  smoothed.lower(terms, 0, 1.0, point, prices);
-  CHECK(exact(terms, point, prices) == doctest::Approx(-0.5).epsilon(0.02));
-  CHECK(prices[0] == doctest::Approx(1.0).epsilon(0.02));
-  CHECK(smoothed.mean_value(0) == doctest::Approx(1.0).epsilon(0.02));
+  PartProgramme programme;
+  programme.lower(terms, 0, point, prices);
+  CHECK(exact(terms, point, prices) == doctest::Approx(-0.5).epsilon(1e-3));
+  CHECK(prices[0] == doctest::Approx(1.0).epsilon(1e-3));
+  CHECK(programme.mean_value(0) == doctest::Approx(1.0).epsilon(1e-3));
 }
