@@ -222,8 +222,8 @@ inline constexpr double kFirstEdge = 0.05;
 // Parts of a term that are wider than this, in warped units, have corners in between.
 inline constexpr double kWideTerm = 0.25;
 // The interior-point method for prices and points: how far every candidate is below its term's top at first (in nats), the
-// distance from the least bound that ends it, steps, the share of the way to the edge that a step goes, and the least variance of a
-// coordinate, where one candidate has all the weight.
+// distance from the least bound that ends it, steps, the share of the way to the edge that a step goes, and the least variance of
+// a coordinate, where one candidate has all the weight.
 inline constexpr double kFirstRoom = 0.1;
 inline constexpr double kProgrammeGap = 1e-4;
 inline constexpr int kProgrammeSteps = 40;
