@@ -212,9 +212,11 @@ inline constexpr int kFirstPriceSteps = 40;
 inline constexpr int kPriceSteps = 6;
 // How often they are sought again, at the cost that the last ones prove.
 inline constexpr int kPriceRounds = 2;
+// Where less than this share of the cut-off is left between it and the bound, prices are sought at the cut-off, once.
+inline constexpr double kNearCutoff = 0.02;
 // A step that gains less (in nats) is the last; and a part that is at most this share of what is asked for is let be.
 inline constexpr double kPriceGain = 1e-7;
-inline constexpr double kLeastPartShare = 1e-9;
+inline constexpr double kLeastPartShare = 1e-4;
 // They are sought once more if the last ones closed at least this share of the gap.
 inline constexpr double kPriceProgress = 0.02;
 // Where values are removed: a part of the circuit below this logarithm of what is asked for is not looked at value by value; and
@@ -240,6 +242,14 @@ inline constexpr double kLeastSpread = 1e-12;
 inline constexpr double kKeptFall = 0.1;
 inline constexpr double kLeastWeight = 1e-14;
 inline constexpr double kLeastLogWeight = -40;
+// The interior-point method for prices and points: how far every candidate is below its term's top at first (in nats), the
+// distance from the least bound that ends it, steps, the share of the way to the edge that a step goes, and the least variance of
+// a coordinate, where one candidate has all the weight.
+inline constexpr double kFirstRoom = 0.1;
+inline constexpr double kProgrammeGap = 1e-4;
+inline constexpr int kProgrammeSteps = 40;
+inline constexpr double kTowardsEdge = 0.99;
+inline constexpr double kLeastProgrammeSpread = 1e-14;
 // A price of 0 begins where all that it is of is worth this much (in nats).
 inline constexpr double kFirstWorth = 1e-4;
 // A price of a hidden unit begins at least where all that it is of is worth this many temperatures.
@@ -277,6 +287,8 @@ inline constexpr double kTriedPartShare = 0.05;
 inline constexpr int kNearbyRounds = 40;
 inline constexpr double kNearbyGain = 1e-3;
 inline constexpr std::size_t kNearbyParts = 16;
+// Parts of a warp on either side of the row that a dive begins with.
+inline constexpr std::size_t kDiveParts = 8;
 // Intervals of a narrow box of which every choice of ends is tried (2^6 rows).
 inline constexpr std::size_t kEndPointReals = 6;
 // Cells of a feature that the scan of single changes looks at.

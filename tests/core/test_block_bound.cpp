@@ -130,6 +130,35 @@ TEST_CASE("without bends in the warps the bound of a block is nearly reached") {
   CHECK(reached >= 85);
 }
 
+TEST_CASE("numbers between those of a grid have no part in the bound of a block, also next to the end of a warp") {
+  Feature f = reals(-4, 5, 1);
+  f.grid = 0.5;
+  f.high[0] = 0.5;
+  const Domain domain = domain_of({f});
+  const Warp warp({-3, 0, 4}, {-1.5, 0, 3}, -3.8, 4.7);
+  const GaussianBlock block({0}, {0}, {0.5}, {2.0});
+  const BlockBound bound(block, {&warp}, domain);
+  BlockBound::Tangent tangent = bound.tangent();
+  bound.bound(whole(domain), nullptr, tangent);
+  auto density = [&](double x) {
+    const Warp::Point point = warp.at(x);
+    double whitened = 0, out = 0;
+    block.log_density(&point.z, &point.log_slope, 1, &whitened, &out);
+    return out;
+  };
+  for (double x = -3.5; x <= 4.5; x += 0.5) CHECK(density(x) <= tangent.log_upper);
+  for (const double end : {-3.5, 4.5}) {
+    Box box = whole(domain);
+    box.keep_numbers(domain, 0, end < 0 ? -4 : end, end < 0 ? end : 5);
+    bound.bound(box, nullptr, tangent);
+    CHECK(density(end) <= tangent.log_upper);
+    CHECK(tangent.log_upper <= density(end) + 1e-6);
+    box.keep_numbers(domain, 0, end < 0 ? -4 : 5, end < 0 ? -4 : 5);
+    bound.bound(box, nullptr, tangent);
+    CHECK(tangent.log_upper == -kInf);
+  }
+}
+
 TEST_CASE("the inverse of a warp is its inverse, and its parts cover it") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Setting setting(seed);

@@ -50,6 +50,22 @@ std::vector<double> large_diagonal(const std::vector<double>& precision, std::ve
   return std::vector<double>(count, 0.0);
 }
 
+// No number of a feature between an end of a warp and these has a density. Near an end densities may grow without limit: where
+// numbers have a grid, it matters that none of them is nearer.
+double first_above(const Feature& f, double end) {
+  const double next = std::nextafter(end, kInf);
+  const auto cell = static_cast<std::size_t>(std::lower_bound(f.high.begin(), f.high.end(), next) - f.high.begin());
+  if (cell == f.low.size()) return next;
+  return std::max(next, f.low[cell] >= next ? f.low[cell] : std::min(f.up_to_grid(next), f.high[cell]));
+}
+
+double last_below(const Feature& f, double end) {
+  const double next = std::nextafter(end, -kInf);
+  const auto above = static_cast<std::size_t>(std::upper_bound(f.low.begin(), f.low.end(), next) - f.low.begin());
+  if (above == 0) return next;
+  return std::min(next, f.high[above - 1] <= next ? f.high[above - 1] : std::max(f.down_to_grid(next), f.low[above - 1]));
+}
+
 }  // namespace
 
 BlockBound::BlockBound(const GaussianBlock& block, std::vector<const Warp*> warps, const Domain& domain)
@@ -61,6 +77,10 @@ BlockBound::BlockBound(const GaussianBlock& block, std::vector<const Warp*> warp
       log_normaliser_(block.log_normaliser()) {
   for (const std::int32_t j : block.variables()) features_.push_back(static_cast<std::size_t>(j));
   assert(warps_.size() == features_.size() && features_.back() < domain.features.size());
+  for (std::size_t i = 0; i < features_.size(); ++i) {
+    first_.push_back(first_above(domain.features[features_[i]], warps_[i]->lower()));
+    last_.push_back(last_below(domain.features[features_[i]], warps_[i]->upper()));
+  }
   const std::vector<double> covariance = block.covariance();
   const std::size_t count = features_.size();
   rest_ = precision_;
@@ -106,8 +126,8 @@ void BlockBound::each_line(std::size_t i, double low, double high, const Rewards
   const Warp& warp = *warps_[i];
   const std::size_t j = features_[i];
   const Feature& f = domain_.features[j];
-  low = std::max(low, std::nextafter(warp.lower(), kInf));
-  high = std::min(high, std::nextafter(warp.upper(), -kInf));
+  low = std::max(low, first_[i]);
+  high = std::min(high, last_[i]);
   if (!(low <= high)) return;
   const std::size_t last = warp.part_of(high);
   for (std::size_t k = warp.part_of(low); k <= last; ++k) {
@@ -291,7 +311,7 @@ void BlockBound::bound(const Box& box, const Rewards* rewards, Tangent& tangent)
   tangent.log_upper = -kInf;
   for (std::size_t i = 0; i < count; ++i) {
     const Range& range = box.range[features_[i]];
-    if (range.empty() || !(range.low < warps_[i]->upper() && range.high > warps_[i]->lower())) return;
+    if (range.empty() || !(range.low <= last_[i] && range.high >= first_[i])) return;
   }
   if (!tangent.settled && !ascend(box, rewards, tangent)) return;
   double quadratic = 0, total = 0, size = 1 + std::abs(log_normaliser_);

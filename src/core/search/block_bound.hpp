@@ -80,6 +80,7 @@ class BlockBound {
   const Domain& domain_;
   std::vector<std::size_t> features_;
   std::vector<const Warp*> warps_;
+  std::vector<double> first_, last_;  // per variable: the numbers of its feature that have a density lie in first..last
   std::vector<double> mean_, precision_;
   std::vector<double> left_, rest_;  // D, and P - D
   double log_normaliser_;
@@ -89,8 +90,8 @@ class BlockBound {
 template <class Work>
 void BlockBound::each_corner(std::size_t i, double low, double high, const Work& work) const {
   const Warp& warp = *warps_[i];
-  low = std::max(low, std::nextafter(warp.lower(), std::numeric_limits<double>::infinity()));
-  high = std::min(high, std::nextafter(warp.upper(), -std::numeric_limits<double>::infinity()));
+  low = std::max(low, first_[i]);
+  high = std::min(high, last_[i]);
   if (!(low <= high)) return;
   const std::size_t last = warp.part_of(high);
   for (std::size_t k = warp.part_of(low); k <= last; ++k) {

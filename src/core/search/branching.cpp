@@ -197,19 +197,19 @@ void largest_mixed_gap(const Problem& problem, const Box& box, const PricedParts
 
 std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const Evaluation& evaluation) {
   std::optional<Cut> cut;
-  double most = tolerance::kLeastGap;
+  double most = tolerance::kLeastMixedGap;
   auto each_priced = [&](const auto& look_at) {
     if (problem.likelihood && problem.likelihood->has_blocks() && !node.prices.empty())
       look_at(*problem.likelihood, evaluation.priced);
     if (problem.coherence && problem.coherence->has_blocks() && !node.coherence_prices.empty())
       look_at(*problem.coherence, evaluation.coherence_priced);
   };
+  each_priced([&](const Likelihood&, const PricedParts& priced) { largest_mixed_gap(problem, node.box, priced, most, cut); });
+  if (cut) return cut;
+  most = tolerance::kLeastGap;
   each_priced([&](const Likelihood& likelihood, const PricedParts& priced) {
     largest_tangent_gap(problem, node.box, likelihood, priced, most, cut);
   });
-  if (cut) return cut;
-  most = tolerance::kLeastMixedGap;
-  each_priced([&](const Likelihood&, const PricedParts& priced) { largest_mixed_gap(problem, node.box, priced, most, cut); });
   return cut;
 }
 

@@ -1,6 +1,7 @@
 // In the order of docs/engine.md: propagation, answers on the way, branching.
 #include "expansion.hpp"
 
+#include <bit>
 #include <optional>
 
 #include "branching.hpp"
@@ -26,6 +27,17 @@ struct Expander::Look {
   Follower* follower;
 };
 
+namespace {
+
+// Whether prices point to rows that are worth a closer look: at the root, and now and then. What units and trees know of a node
+// is in the workspace, and would be lost.
+bool points_to_rows(const Problem& problem, const Workspace& workspace) {
+  return problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0 && !workspace.units &&
+         !workspace.trees;
+}
+
+}  // namespace
+
 Expander::Expander(const Problem& problem)
     : problem_(problem),
       constant_on_cells_(problem.score->constant_on_cells() && problem.rules.linear.empty() &&
@@ -37,6 +49,7 @@ Expansion Expander::expand_root(Node root, SolutionPool& pool, Workspace& worksp
   Expansion out;
   if (!propagate_node(look, out)) return out;
   try_node(problem_, look.node, look.evaluation, pool, workspace);
+  if (points_to_rows(problem_, workspace)) dive(problem_, look.node, look.evaluation, pool, workspace);
   const bool narrow = look.node.box.narrow(problem_.domain);
   out.children.push_back({std::move(look.node), narrow});
   return out;
@@ -47,6 +60,8 @@ Expansion Expander::expand(Node node, SolutionPool& pool, Workspace& workspace, 
   Expansion out;
   if (!propagate_node(look, out)) return out;
   try_node(problem_, look.node, look.evaluation, pool, workspace);
+  if (std::has_single_bit(look.node.order) && points_to_rows(problem_, workspace))
+    dive(problem_, look.node, look.evaluation, pool, workspace);
   if (workspace.units) try_solution(problem_, look.node, pool, workspace);
   if (workspace.trees) try_tree_row(problem_, look.node, pool, workspace);
   if (is_done(look)) return out;

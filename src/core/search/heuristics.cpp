@@ -271,6 +271,36 @@ void try_priced_rows(const Problem& problem, const Node& node, const PricedParts
   }
 }
 
+namespace {
+
+// Keeps the numbers of features in blocks that lie on so many parts of their warps on either side of a row.
+void keep_neighbours(const Problem& problem, const std::vector<double>& row, std::size_t parts, Box& box) {
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Feature& f = problem.domain.features[j];
+    if (!problem.likelihood->in_blocks(j) || f.atom_of(row[j]) >= 0 || box.range[j].empty()) continue;
+    const auto [low, high] = problem.likelihood->neighbours(j, row[j], parts);
+    box.keep_numbers(problem.domain, j, low, high);
+  }
+}
+
+}  // namespace
+
+void dive(const Problem& problem, Node node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
+  Evaluation inner(problem, node.alternative);
+  const PricedParts* priced = &evaluation.priced;
+  for (std::size_t parts = tolerance::kDiveParts;; parts /= 2) {
+    const auto largest =
+        static_cast<std::size_t>(std::max_element(priced->shares.begin(), priced->shares.end()) - priced->shares.begin());
+    if (priced->pointed[largest].empty()) return;
+    keep_neighbours(problem, priced->pointed[largest], parts, node.box);
+    if (node.box.any_empty(problem.domain)) return;
+    if (propagate(problem, node, pool.cutoff(), inner, workspace) != Outcome::kOpen) return;
+    priced = &inner.priced;
+    if (parts == 0) break;
+  }
+  try_priced_rows(problem, node, inner.priced, pool, workspace);
+}
+
 void search_nearby(const Problem& problem, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace,
                    const std::function<bool()>& more) {
   Evaluation evaluation(problem, alternative);
@@ -282,11 +312,7 @@ void search_nearby(const Problem& problem, std::uint32_t alternative, SolutionPo
     const double before = pool.best_of(alternative)->objective;
     Node node = root_node(problem, alternative);
     node.prices = prices;
-    for (std::size_t j = 0; j < answer.size(); ++j) {
-      if (!problem.likelihood->in_blocks(j) || problem.domain.features[j].cell_of(answer[j]) < 0) continue;
-      const auto [low, high] = problem.likelihood->neighbours(j, answer[j], parts);
-      node.box.keep_numbers(problem.domain, j, low, high);
-    }
+    keep_neighbours(problem, answer, parts, node.box);
     if (propagate(problem, node, pool.cutoff(), evaluation, workspace) == Outcome::kOpen)
       try_priced_rows(problem, node, evaluation.priced, pool, workspace);
     const double now = pool.best_of(alternative)->objective;

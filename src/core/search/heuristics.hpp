@@ -43,6 +43,10 @@ void two_variable_moves(const Problem& problem, const Node& node, const Relaxati
 // End-point enumeration: of a narrow box, every choice of the ends of its intervals of reals.
 void end_points(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace);
 
+// From the row that a node's prices point to: a box of a few parts of the warps around it has a better one, and so on, down to
+// single parts, on which bounds are exact.
+void dive(const Problem& problem, Node node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace);
+
 // An answer that costs little, from a row that may be none and one that is: the first answer on the way from the former to the
 // latter, pulled back.
 void walk_towards(const Problem& problem, const std::vector<double>& row, const std::vector<double>& answer,

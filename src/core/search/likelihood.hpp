@@ -16,7 +16,7 @@
 #include "block_bound.hpp"
 #include "domain.hpp"
 #include "marginals.hpp"
-#include "smoothed_prices.hpp"
+#include "part_terms.hpp"
 
 namespace likely::search {
 

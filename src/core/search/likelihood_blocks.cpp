@@ -145,7 +145,11 @@ bool Likelihood::fill_terms(const Box& box, std::size_t p, const Gains& gains, s
       if (range.empty()) return false;
       block.each_corner(i, range.low, range.high, [&](double x, double z, double log_slope) {
         const double away = z - block.mean()[i];
-        gains(j, x, terms.add(log_slope - log_marginal(j, x) - 0.5 * block.left(i) * away * away, away, x));
+        const double height = log_slope - log_marginal(j, x) - 0.5 * block.left(i) * away * away;
+        if (terms.repeats(x))  // where two parts meet, the more likely one counts
+          terms.height.back() = std::max(terms.height.back(), height);
+        else
+          gains(j, x, terms.add(height, away, x));
       });
       if (terms.terms.back().first == terms.terms.back().last) return false;
     }

@@ -6,6 +6,7 @@
 
 #include "../tolerances.hpp"
 #include "duals.hpp"
+#include "part_programme.hpp"
 #include "priced_units.hpp"
 #include "smoothed_prices.hpp"
 
@@ -398,9 +399,13 @@ class Pricing {
       raise();
       if (node_.bound >= cutoff) return;
     }
-    // At the bound itself no row may be left, and prices have no end: so they are sought a little above it.
-    double cost = weight > 0 ? 0 : 0.5 * (node_.bound + std::min(cutoff, node_.bound + 2 * (1 + std::abs(node_.bound))));
-    for (int round = 0; round < tolerance::kPriceRounds; ++round) {
+    // At the bound itself no row may be left, and prices have no end: so they are sought a little above it; where little is left,
+    // at the cut-off, where it is seen whether the node is pruned, and which values go.
+    const bool near = cutoff - node_.bound < tolerance::kNearCutoff * (1 + std::abs(cutoff));
+    double cost = weight > 0 ? 0
+                  : near     ? cutoff
+                             : 0.5 * (node_.bound + std::min(cutoff, node_.bound + 2 * (1 + std::abs(node_.bound))));
+    for (int round = 0; round < (near ? 1 : tolerance::kPriceRounds); ++round) {
       const double before = node_.bound;
       for (std::size_t p = 0; p < lines_.size(); ++p) lower(p, cost, first && round == 0);
       const double reached = raise();
@@ -460,7 +465,7 @@ class Pricing {
                                  : pricing.variables(demand_.prices[p]);
     if (seek_units_ && lower_with_units(p, cost, first, at)) return;
     const std::vector<double> begun = at;
-    if (search_for_prices && lower_smoothed(p, cost, first, at)) return;
+    if (search_for_prices && lower_product(p, cost, at)) return;
     at = begun;
     PriceSearch search(pricing, cost, weight > 0 ? 1 : 0);
     // Of leaves of one feature the goals' own multipliers are nearly the best, and the search would take longer than it saves.
@@ -472,16 +477,15 @@ class Pricing {
   }
 
   // Prices and the points of tangents, if the part is a product; and the row that they point to.
-  bool lower_smoothed(std::size_t p, double cost, bool first, std::vector<double>& at) {
+  bool lower_product(std::size_t p, double cost, std::vector<double>& at) {
     if (!pricings_[p].fill_terms(cost, true, terms_)) return false;
     std::vector<double> point = demand_.prices[p].points;
     point.resize(terms_.coordinates);
     pricings_[p].raise_from_zero(terms_, at);
-    smoothed_.lower(terms_, demand_.weight > 0 ? 1 : 0, first ? tolerance::kFirstTemperature : tolerance::kWarmTemperature, point,
-                    at);
+    programme_.lower(terms_, demand_.weight > 0 ? 1 : 0, point, at);
     if (!all_finite(point) || !all_finite(at)) return false;
     set_prices(p, at, std::move(point));
-    point_to(p, at);
+    point_to(p, at, programme_);
     return true;
   }
 
@@ -519,14 +523,15 @@ class Pricing {
     prices.goals.back() = 1;
     set_prices(p, pricings_[p].variables(prices), std::move(point));
     demand_.prices[p].units = std::move(multipliers);
-    point_to(p, own);
+    point_to(p, own, smoothed_);
     units_->note(p, terms_, smoothed_, own);
     return true;
   }
 
   // The row of the terms' means, or where a feature has atoms, of its best candidates; and by how much each term is less at its
-  // mean than where it is greatest.
-  void point_to(std::size_t p, const std::vector<double>& prices) {
+  // mean than where it is greatest. `solved`: what found the prices.
+  template <class Solved>
+  void point_to(std::size_t p, const std::vector<double>& prices, const Solved& solved) {
     std::vector<double>&row = demand_.priced.pointed[p], &gaps = demand_.priced.gaps[p], gains(terms_.prices);
     row = evaluation_.cheapest;
     gaps.assign(row.size(), 0.0);
@@ -535,13 +540,13 @@ class Pricing {
       const std::size_t j = term.feature;
       if (j >= row.size()) break;  // hidden units
       double z = 0;
-      row[j] = smoothed_.best_value(terms_, term);
+      row[j] = solved.best_value(terms_, term);
       if (node_.box.atom_count(problem_.domain.features[j]) > 0) continue;
-      row[j] = smoothed_.mean_value(t);
-      const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = smoothed_.mean_z(term)) : row[j];
+      row[j] = solved.mean_value(t);
+      const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = solved.mean_z(term)) : row[j];
       const double height = demand_.likelihood.height_at(p, j, at, z);
       pricings_[p].gains(j, at, terms_.rows == 0, gains.data());
-      gaps[j] = smoothed_.mean_height(t) - smoothed_.height_of(terms_, term, height, z, gains.data(), prices);
+      gaps[j] = solved.mean_height(t) - solved.height_of(terms_, term, height, z, gains.data(), prices);
       if (terms_.rows > 0) gaps[j] -= units_->rows().reward(terms_, t, at, prices);
     }
   }
@@ -619,7 +624,8 @@ class Pricing {
   std::vector<Line> lines_;
   std::vector<double> values_;  // log V of each part, at its prices
   PartTerms terms_;
-  SmoothedPrices smoothed_;
+  PartProgramme programme_;
+  SmoothedPrices smoothed_;  // where hidden units have prices
 };
 
 // The row that the prices of the part with the largest share point to misses a goal, but hardly the threshold: what is to be

@@ -106,8 +106,9 @@ bool propagate_score(const Problem& problem, const Goal& goal, const Relaxation&
 
 // Of the likelihood, and of how well values fit together: `likelihood` must reach the threshold.
 bool propagate_likelihood(const Problem& problem, const Likelihood& likelihood, double threshold, Node& node,
-                          Likelihood::Sweep& sweep, Workspace& workspace, bool& changed) {
+                          Likelihood::Sweep& sweep, Workspace& workspace, bool first, bool& changed) {
   const Stopwatch watch(workspace.statistics.seconds_likelihood);
+  if (likelihood.has_blocks() && !first) return true;
   likelihood.bound(node.box, node.alternative, sweep);
   if (!(sweep.log_upper >= threshold)) return false;
   likelihood.differentiate(sweep);
@@ -199,11 +200,11 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
         return Outcome::kEmpty;
     if (problem.likelihood &&
         !possible(Step::kLikelihood, propagate_likelihood(problem, *problem.likelihood, problem.likelihood_threshold, node,
-                                                          evaluation.sweep, workspace, changed)))
+                                                          evaluation.sweep, workspace, round == 0, changed)))
       return Outcome::kEmpty;
     if (problem.coherence &&
         !possible(Step::kCoherence, propagate_likelihood(problem, *problem.coherence, problem.coherence_threshold, node,
-                                                         evaluation.coherence_sweep, workspace, changed)))
+                                                         evaluation.coherence_sweep, workspace, round == 0, changed)))
       return Outcome::kEmpty;
     const Outcome outcome = propagate_cost(problem, node, cutoff, evaluation, workspace, follower, round == 0, changed);
     if (outcome != Outcome::kOpen) return outcome;

@@ -1,0 +1,49 @@
+// What bounds one part of a circuit as a function of prices and of the points of tangents.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace likely::search {
+
+// What bounds the log-likelihood of a part that is a product of Gaussian blocks and leaves, with rewards for the prices q >= 0:
+//   F(a, q) = a'Ra / 2 + c'q + sum over terms of the greatest over its candidates k of [ h_k - (Ra)_j z_k + q't_k ]
+// with R the curvature of the blocks that is not left in their terms (see `BlockBound`), a the point of the tangent, less the
+// mean, and a candidate for every corner of a term: its height h, its coordinate z, less the mean (if the term is of a block's
+// variable), and what it has of everything that has a price. F is convex in both, and has kinks wherever two candidates tie.
+struct PartTerms {
+  struct Term {
+    std::size_t first, last;  // its candidates
+    std::size_t feature;
+    std::ptrdiff_t coordinate;  // -1 if it is of a leaf
+  };
+  std::size_t coordinates = 0, prices = 0;
+  std::vector<double> rest;       // R
+  std::vector<double> per_price;  // c
+  std::vector<Term> terms;
+  std::vector<double> height, z, value;  // per candidate; `value` is the feature's
+  std::vector<double> gain;              // per candidate and price
+
+  // Inequalities over terms, each with a price, in the order after the others. There are many of them, but in what a term has of
+  // them there is little: candidate k has sum over levers l of line[r][l] lever_k[l] of row r; numbers of a feature have one
+  // lever.
+  struct Lines {
+    std::size_t levers = 0;
+    std::vector<double> lever;        // [candidate of the term][lever]
+    std::vector<std::uint32_t> rows;  // that have any of the term
+    std::vector<double> line;         // [of these rows][lever]
+  };
+  std::size_t rows = 0;
+  std::vector<Lines> lines;  // per term, if there are rows
+  std::size_t all_prices() const { return prices + rows; }
+
+  void reset(std::size_t coordinates, std::size_t prices);
+  void begin(std::size_t feature, std::ptrdiff_t coordinate);
+  // The gains, as many as there are prices, are to be filled in.
+  double* add(double height, double z, double value);
+  // Whether the last candidate of the last term has this value.
+  bool repeats(double of) const { return terms.back().first < terms.back().last && value.back() == of; }
+};
+
+}  // namespace likely::search
