@@ -38,6 +38,7 @@ NAMES = {
         "Threshold",
         "Weight",
         "bench",
+        "certificate",
         "circuit",
         "datasets",
         "explain",
@@ -253,7 +254,9 @@ NAMES = {
         "increases",
         "was",
     ],
+    "likely.certificate": ["MOST_BYTES", "TOLERANCE", "Certificate", "Replay", "fingerprint", "load", "save"],
     "likely.errors": [
+        "CertificateError",
         "CircuitError",
         "ContradictionError",
         "DatasetError",
@@ -266,6 +269,7 @@ NAMES = {
         "PredictorError",
         "ProblemError",
         "SchemaError",
+        "UnknownBoundError",
         "UnsupportedModelError",
     ],
 }

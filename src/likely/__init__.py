@@ -71,6 +71,7 @@ __all__ = [
     "Threshold",
     "Weight",
     "bench",
+    "certificate",
     "circuit",
     "datasets",
     "explain",
@@ -84,7 +85,7 @@ __all__ = [
 ]
 
 #: Rooms, imported when they are first used.
-_ROOMS = ("bench", "circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show", "when")
+_ROOMS = ("bench", "certificate", "circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show", "when")
 #: Names of `likely.explain` that stand here, too.
 _REEXPORTS = (
     "AtLeastFactual",

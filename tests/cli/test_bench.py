@@ -98,7 +98,7 @@ def test_a_proof_that_does_not_hold_is_seen(
     monkeypatch.setitem(
         ENGINES,
         "boasting",
-        Engine("boasting", lambda solver: partial(StatelessSession, solve_problem=boasting.solve), threads=True),
+        Engine("boasting", lambda solver, threads: partial(StatelessSession, solve_problem=boasting.solve), threads=True),
     )
     words = ["bench", *asked, "--rows", "4", "--plausibility", "none", "--engine", "search", "--engine", "boasting"]
     assert main(words) == Code.FAILED
