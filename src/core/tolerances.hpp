@@ -173,6 +173,8 @@ inline constexpr std::size_t kRegionStarts = 5;
 
 // Nodes after which a search begins anew with it: some ten times its work on the first node, so that small searches lose little.
 inline constexpr std::uint64_t kNodesBeforeTrees = 500;
+// Where the likelihood has Gaussian blocks, whose nodes take long.
+inline constexpr std::uint64_t kNodesBeforeLikelyTrees = 20;
 // Pairs of a leaf and a feature that its tree tests, at most: a sweep over more takes a good part of a tenth of a second.
 inline constexpr std::size_t kMostTreeWork = 4'000'000;
 // Sweeps over all features at a node that has no dual variables yet, and at one that has its parent's; and how often they are
@@ -183,6 +185,16 @@ inline constexpr int kTreeRounds = 2;
 // They end after so many that each closed less than this share of the gap.
 inline constexpr int kIdleSweeps = 3;
 inline constexpr double kLittleOfGap = 0.01;
+// With a likelihood: rounds of shares, then prices and points, and sweeps in each, at a node that has none yet and at one that has
+// its parent's.
+inline constexpr int kFirstLikelyRounds = 8;
+inline constexpr int kFirstLikelySweeps = 20;
+inline constexpr int kLikelyRounds = 3;
+inline constexpr int kLikelySweeps = 5;
+// What lies between bound and cut-off is worth so many nats at most.
+inline constexpr double kMostNatsOfCost = 200.0;
+// Rows that a component's decomposition leaves out are less likely to it than the threshold by so many nats: e^-12 of it is lost.
+inline constexpr double kLeftOutBelow = 12.0;
 // The first guess of the prices: this share of what may be spent is enough; of a goal that is reached, this share of the largest.
 inline constexpr double kGuessedShare = 0.5;
 inline constexpr double kLeastGuess = 0.1;

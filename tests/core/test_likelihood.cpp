@@ -146,4 +146,30 @@ TEST_CASE("circuits that are none are refused") {
   CHECK_THROWS_AS(Circuit({2, 0}, {0, 0, 1}, {1}, {1}, 0), std::invalid_argument);
 }
 
+TEST_CASE("the components of a mixture together are above every row, and every value takes off what it costs") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed);
+    const Box box = some_box(setting.domain, setting.rng);
+    const double price = 0.3 * below(setting.rng, 5);
+    REQUIRE(setting.likelihood.components() > 0);
+    std::vector<Likelihood::ComponentTerms> terms(setting.likelihood.components());
+    for (std::size_t p = 0; p < terms.size(); ++p) setting.likelihood.component_terms(box, 0, p, price, {}, terms[p]);
+    for (const std::vector<double>& row : rows_of(setting.domain, box)) {
+      double sum = 0;
+      for (const Likelihood::ComponentTerms& of : terms) {
+        double value = of.log_upper + price * setting.domain.cost(row.data());
+        for (std::size_t j = 0; j < row.size(); ++j) {
+          const Feature& f = setting.domain.features[j];
+          const std::int32_t k = f.atom_of(row[j]);
+          value -= k >= 0 ? of.costs.atom[f.first_atom + static_cast<std::size_t>(k)]
+                          : of.costs.cell[f.first_cell + static_cast<std::size_t>(f.cell_of(row[j]))];
+        }
+        sum += std::exp(std::max(value, of.floor + price * setting.domain.cost(row.data())));
+      }
+      CHECK(std::log(sum) == doctest::Approx(setting.exact(row)).epsilon(1e-6));  // leaves are constant on these cells
+      CHECK(std::log(sum) >= setting.exact(row));
+    }
+  }
+}
+
 }  // namespace likely::search::test

@@ -13,7 +13,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import likely
 from likely import mio
-from likely.problem import Limits, Problem, Result, not_class
+from likely.problem import Limits, Plausibility, Problem, Result, not_class
 from likely.search import SearchSession, solve
 from tests.oracles.search import answers_of
 from tests.search.instances import variants
@@ -34,6 +34,23 @@ def test_enumeration(problem: Problem, rng: np.random.Generator) -> None:
         answers = answers_of(asked)
         best = answers.rows[answers.sure][answers.objective[answers.sure].argmin()] if answers.sure.any() else None
         judge(asked, decomposed(asked, follow=best), answers)
+
+
+@given(problems(kinds=["forest"], plausible=True, rows=600), generators())
+def test_enumeration_with_a_likelihood(problem: Problem, rng: np.random.Generator) -> None:
+    for asked in variants(problem, rng, 8):
+        answers = answers_of(asked)
+        best = answers.rows[answers.sure][answers.objective[answers.sure].argmin()] if answers.sure.any() else None
+        judge(asked, decomposed(asked, follow=best), answers)
+
+
+@pytest.mark.slow
+@given(hard_problems(kinds=["forest"], plausible=True, rows=2000), generators())
+def test_no_likely_answer_is_lost(problem: Problem, rng: np.random.Generator) -> None:
+    for asked in variants(problem, rng, 3):
+        answers = answers_of(asked)
+        for row in rng.permutation(answers.rows[answers.sure])[:5]:
+            decomposed(asked, follow=row)
 
 
 @pytest.mark.slow
@@ -106,3 +123,21 @@ def test_a_limit_keeps_what_is_proved() -> None:
     problem, starts = forest_of(np.random.default_rng(0), model, 12, 3)
     proved = [solve(problem, Limits(nodes=nodes), starts=starts).bounds.lower for nodes in (499, 500, 501, 520)]
     assert proved == sorted(proved)
+
+
+@pytest.mark.parametrize("method", ["mixture", "blocks"])
+def test_many_reals_with_a_likelihood(method: Any) -> None:
+    """An answer that the search finds by itself is found again, and none of those that are known is lost."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        model = GradientBoostingClassifier(n_estimators=12, max_depth=2, random_state=seed)
+        problem, starts = forest_of(rng, model, 4, 2)
+        rows = np.vstack([starts, problem.factual])
+        circuit = likely.circuit.learn(rows, None, problem.schema, method=method, progress=False).circuit
+        lower = float(np.median(circuit.log_likelihood(rows)))
+        asked = replace(problem, plausibility=Plausibility(circuit, lower=lower))
+        there = solve(asked, Limits(seconds=60, relative_gap=1e-4), starts=starts)
+        known = there.solutions[0].row if there.solutions else None
+        here = decomposed(asked, Limits(seconds=60, relative_gap=1e-4), starts=starts, follow=known)
+        assert here.bounds.lower <= there.bounds.upper + 1e-6
+        assert there.bounds.lower <= here.bounds.upper + 1e-6

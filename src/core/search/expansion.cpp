@@ -104,7 +104,7 @@ std::vector<Box> Expander::parts_of(Look& look) const {
   const Node& node = look.node;
   const double cutoff = look.pool.cutoff();
   if (std::vector<Box> parts = split_fraction(problem_, node, look.workspace); !parts.empty()) return parts;
-  if (std::vector<Box> parts = split_trees(problem_, node, cutoff, look.workspace); !parts.empty()) return parts;
+  if (std::vector<Box> parts = split_trees(problem_, node, look.workspace); !parts.empty()) return parts;
   if (const std::optional<Cut> cut = largest_gap(problem_, node, look.evaluation))
     return split_at(problem_.domain, node.box, *cut);
   const std::vector<double>& cheapest = look.evaluation.cheapest;

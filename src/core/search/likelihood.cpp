@@ -31,6 +31,7 @@ Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, const std::
     for (std::size_t i = 0; i < blocks_[b].count(); ++i) block_scale_[b] += variables_[blocks_[b].feature(i)].log_scale;
   for (const double target : targets) target_leaves_.push_back(target_leaves(target));
   make_parts();
+  make_components();
 }
 
 // The target's leaves at a class; at 1 for any class, and none if the circuit has no target.

@@ -114,6 +114,23 @@ class Likelihood {
   // The numbers of feature j that lie on the same part of the warps of its blocks as v, and on so many parts on either side.
   std::pair<double, double> neighbours(std::size_t j, double v, std::size_t parts) const;
 
+  // The components of a mixture of products of blocks and leaves; none if the circuit is no such mixture. With a price u of cost,
+  // the tangents of its blocks at given points (less the means; none: at the means), every row x of a box has
+  //   log t(x) - u cost(x) <= max(log_upper - sum_j costs_j(x_j), floor).
+  struct ComponentTerms {
+    double log_upper = 0, floor = 0;
+    ValueCosts costs;
+    std::vector<double> at;  // per cell: the number that has its cost
+    Rewards rewards;
+  };
+  std::size_t components() const { return components_.size(); }
+  void component_terms(const Box& box, std::size_t alternative, std::size_t component, double cost_price,
+                       const std::vector<double>& points, ComponentTerms& out) const;
+  // The candidates of its terms, one or more per cell and atom, for prices that are constant on cells but for that of cost; false
+  // if it has none of some feature. gains(j, is an atom, which cell or atom, value, out) is false if the value is not of interest.
+  using CellGains = std::function<bool(std::size_t j, bool atom, std::size_t k, double value, double* out)>;
+  bool fill_cells(const Box& box, std::size_t component, const CellGains& gains, std::size_t prices, PartTerms& terms) const;
+
   // The exact log-likelihood of a row of the domain's features, with the class of an alternative.
   struct RowBuffers {
     std::vector<double> row, nodes;
@@ -166,6 +183,20 @@ class Likelihood {
     bool product = false;  // of blocks and leaves
   };
   void make_parts();
+  // A child of the root's sum: its leaf of every feature (-1: in a block), and its leaf of the target (-1: none).
+  struct Component {
+    double log_weight = 0;
+    std::vector<std::int32_t> leaf;
+    std::int32_t target = -1;
+    std::vector<std::size_t> blocks;
+  };
+  void make_components();
+  bool gather_component(std::int32_t node, Component& out) const;
+  double leaf_terms(const Box& box, std::size_t j, std::size_t leaf, ComponentTerms& out) const;
+  std::pair<double, double> block_terms(const Box& box, std::size_t b, const double* points, ComponentTerms& out) const;
+  void set_cost_rewards(double cost_price, Rewards& rewards) const;
+  void fill_leaf_cells(const Box& box, std::size_t j, std::size_t leaf, const CellGains& gains, PartTerms& terms) const;
+  void fill_block_cells(const Box& box, const BlockBound& block, std::size_t i, const CellGains& gains, PartTerms& terms) const;
   bool fill_leaf(const Box& box, std::size_t j, std::size_t leaf, const Gains& gains, PartTerms& terms) const;
   void price_leaves(const Box& box, const Part& part, std::size_t j, Priced& priced) const;
   void price_block(const Box& box, std::size_t b, Priced& priced) const;
@@ -199,6 +230,7 @@ class Likelihood {
   std::vector<double> feature_scale_;              // logarithm of what its leaves and blocks are divided by; of those in blocks
   std::vector<Variable> variables_;
   std::vector<Part> parts_;
+  std::vector<Component> components_;
 };
 
 template <class Work>

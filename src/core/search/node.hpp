@@ -49,7 +49,7 @@ struct Node {
   std::vector<UnitSplit> splits;                  // of hidden units, on the way from the root
   Basis basis;                                    // of the programme of its units: the parent's at first
   std::vector<Prices> coherence_prices;           // as prices, where values must fit together
-  std::shared_ptr<const TreePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
+  std::shared_ptr<const TreeNodePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
 };
 
 // About how much memory a node takes; what it shares with its siblings is counted with each.
@@ -116,7 +116,9 @@ struct TreeWork {
   TreeLinks links;
   std::vector<TreeDuals> duals;  // per alternative
   std::vector<TreeMoves> moves;
-  bool solved = false;  // whether the duals are of the node that is looked at
+  bool solved = false;               // whether the duals are of the node that is looked at
+  double gap = 0;                    // what their bound of the node lacks, in cost or, with a likelihood, in nats
+  Likelihood::ComponentTerms terms;  // of the component that they are of; none if they are of the cost alone
 };
 
 // Buffers and counters of one thread: passed to every step, and nothing in them is read that the step did not write.

@@ -179,6 +179,13 @@ Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evalua
   return outcome;
 }
 
+// Where trees are decomposed, they have prices of likelihood of their own, as long as they tell any values apart.
+bool wants_prices(const Problem& problem, const Node& node, Evaluation& evaluation, const Workspace& workspace) {
+  if (!workspace.trees || node.box.single_cells(problem.domain)) return true;
+  std::fill(evaluation.priced.shares.begin(), evaluation.priced.shares.end(), 0.0);  // nothing is known of this node
+  return false;
+}
+
 // -- rounds -------------------------------------------------------------------------------------------------------------
 
 Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
@@ -204,7 +211,8 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
         !possible(Step::kCoherence, propagate_likelihood(problem, *problem.coherence, problem.coherence_threshold, node,
                                                          evaluation.coherence_sweep, workspace, changed)))
       return Outcome::kEmpty;
-    const Outcome outcome = propagate_cost(problem, node, cutoff, evaluation, workspace, follower, round == 0, changed);
+    const Outcome outcome = propagate_cost(problem, node, cutoff, evaluation, workspace, follower,
+                                           round == 0 && wants_prices(problem, node, evaluation, workspace), changed);
     if (outcome != Outcome::kOpen) return outcome;
   }
   return Outcome::kOpen;

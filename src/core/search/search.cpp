@@ -41,7 +41,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
-    if (has_tree_work_ && statistics_.nodes == problem_.nodes_before_trees) begin_trees();
+    if (has_tree_work_ && statistics_.nodes == nodes_before_trees(problem_)) begin_trees();
     if (statistics_.nodes >= problem_.nodes_before_rounds)
       look_at_round();
     else if (Node node = queue_.pop(); node.bound >= pool_.cutoff())
@@ -109,8 +109,8 @@ void Search::look_at_one(Node node) {
 // over in their order. So all that is found and claimed is the same on any number of threads.
 void Search::look_at_round() {
   std::uint64_t most = std::min<std::uint64_t>(tolerance::kNodesOfRound, limits_.nodes - statistics_.nodes);
-  if (has_tree_work_ && statistics_.nodes < problem_.nodes_before_trees)
-    most = std::min(most, problem_.nodes_before_trees - statistics_.nodes);
+  if (has_tree_work_ && statistics_.nodes < nodes_before_trees(problem_))
+    most = std::min(most, nodes_before_trees(problem_) - statistics_.nodes);
   const std::size_t count = take_round(static_cast<std::size_t>(most));
   const std::size_t begun = workers_.run(
       count, [this](std::size_t i, std::size_t thread) { look(round_[i], thread); },

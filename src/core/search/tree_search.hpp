@@ -1,6 +1,7 @@
 // The search over forests: bounds, splits and rows from the Lagrangian decomposition of their trees.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace likely::search {
 
 // Whether a problem has a forest for which the decomposition can be worth its work.
 bool worth_tree_work(const Problem& problem);
+// Nodes after which a search that is not over begins anew with it.
+std::uint64_t nodes_before_trees(const Problem& problem);
 
 // Raises the node's bound to that of the decomposition, and removes values by its reduced costs.
 Outcome propagate_trees(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
@@ -20,7 +23,7 @@ Outcome propagate_trees(const Problem& problem, Node& node, double cutoff, Evalu
 
 // The parts of the node's box between which the decomposition is least decided; nothing if its row breaks a rule, which comes
 // first.
-std::vector<Box> split_trees(const Problem& problem, const Node& node, double cutoff, const Workspace& workspace);
+std::vector<Box> split_trees(const Problem& problem, const Node& node, const Workspace& workspace);
 
 // The row that the decomposition points to, made an answer.
 void try_tree_row(const Problem& problem, const Node& node, SolutionPool& pool, Workspace& workspace);
