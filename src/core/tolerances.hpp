@@ -185,8 +185,8 @@ inline constexpr int kTreeRounds = 2;
 // They end after so many that each closed less than this share of the gap.
 inline constexpr int kIdleSweeps = 3;
 inline constexpr double kLittleOfGap = 0.01;
-// With a likelihood: rounds of shares, then prices and points, and sweeps in each, at a node that has none yet and at one that has
-// its parent's.
+// With a likelihood: rounds of shares, then prices and points, and sweeps in each, at a node that has none yet and at one that
+// has its parent's.
 inline constexpr int kFirstLikelyRounds = 8;
 inline constexpr int kFirstLikelySweeps = 20;
 inline constexpr int kLikelyRounds = 3;

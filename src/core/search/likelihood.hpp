@@ -127,7 +127,8 @@ class Likelihood {
   void component_terms(const Box& box, std::size_t alternative, std::size_t component, double cost_price,
                        const std::vector<double>& points, ComponentTerms& out) const;
   // The candidates of its terms, one or more per cell and atom, for prices that are constant on cells but for that of cost; false
-  // if it has none of some feature. gains(j, is an atom, which cell or atom, value, out) is false if the value is not of interest.
+  // if it has none of some feature. gains(j, is an atom, which cell or atom, value, out) is false if the value is not of
+  // interest.
   using CellGains = std::function<bool(std::size_t j, bool atom, std::size_t k, double value, double* out)>;
   bool fill_cells(const Box& box, std::size_t component, const CellGains& gains, std::size_t prices, PartTerms& terms) const;
 

@@ -43,12 +43,12 @@ struct Node {
   Box box;
   double bound = -kInf;  // no row of the box has a lower objective
   std::uint32_t alternative = 0;
-  std::uint64_t order = 0;                        // in which nodes were made
-  std::vector<Multipliers> multipliers;           // per goal: of the last evaluation, the parent's at first
-  std::vector<Prices> prices;                     // per part of the circuit, alike; none before they were sought
-  std::vector<UnitSplit> splits;                  // of hidden units, on the way from the root
-  Basis basis;                                    // of the programme of its units: the parent's at first
-  std::vector<Prices> coherence_prices;           // as prices, where values must fit together
+  std::uint64_t order = 0;                            // in which nodes were made
+  std::vector<Multipliers> multipliers;               // per goal: of the last evaluation, the parent's at first
+  std::vector<Prices> prices;                         // per part of the circuit, alike; none before they were sought
+  std::vector<UnitSplit> splits;                      // of hidden units, on the way from the root
+  Basis basis;                                        // of the programme of its units: the parent's at first
+  std::vector<Prices> coherence_prices;               // as prices, where values must fit together
   std::shared_ptr<const TreeNodePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
 };
 

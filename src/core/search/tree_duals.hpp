@@ -45,8 +45,10 @@ class TreeDuals {
   TreeDuals(const TreeLinks& links, const std::vector<Goal>& goals);
 
   // Looks at a box from now on, and at the leaves of each tree that it reaches within the budget. `lower`: what each goal must
-  // reach. `from`: where to begin; none: at a guess. `costs`: what values cost; none: what the domain says. False if no row is left.
-  bool enter(Box& box, double budget, const std::vector<double>& lower, const TreePrices* from, const ValueCosts* costs = nullptr);
+  // reach. `from`: where to begin; none: at a guess. `costs`: what values cost; none: what the domain says. False if no row is
+  // left.
+  bool enter(Box& box, double budget, const std::vector<double>& lower, const TreePrices* from,
+             const ValueCosts* costs = nullptr);
   // Better shares and prices, until the bound reaches `enough` or hardly rises any more, or after so many sweeps.
   void ascend(double enough, int sweeps);
   // The bound that they give, in outward rounding; infinite if no row is left. Leaves that no row below the cut-off reaches go.

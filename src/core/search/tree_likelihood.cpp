@@ -109,9 +109,8 @@ void TreeLikelihood::note_values(Part& out) const {
     const Feature& f = domain.features[j];
     for (std::int32_t c = node_.box.range[j].first; c <= node_.box.range[j].last; ++c)
       out.cell[f.first_cell + place(c)] = duals_.above_bound(j, duals_.cell_reduced(f.first_cell + place(c)));
-    node_.box.each_atom(f, [&](std::size_t k) {
-      out.atom[f.first_atom + k] = duals_.above_bound(j, duals_.atom_reduced(f.first_atom + k));
-    });
+    node_.box.each_atom(
+        f, [&](std::size_t k) { out.atom[f.first_atom + k] = duals_.above_bound(j, duals_.atom_reduced(f.first_atom + k)); });
   }
 }
 

@@ -35,7 +35,7 @@ class TreeLikelihood {
  private:
   // What is known of the rows of the node to a component; without values, only its line is.
   struct Part {
-    double upper = 0, floor = 0;  // log t(x) - u C(x) of rows that reach the goals, and of those that are at its floor
+    double upper = 0, floor = 0;     // log t(x) - u C(x) of rows that reach the goals, and of those that are at its floor
     std::vector<double> cell, atom;  // what upper falls by if a value is fixed
   };
 
@@ -45,7 +45,9 @@ class TreeLikelihood {
   bool step(std::size_t p, double target, bool first, TreePartPrices& at);
   void note_values(Part& out) const;
   double crossing(const Part& part, double cost_price) const;
-  double above(const Part& part, double cost_price) const { return std::max(part.upper, part.floor) + cost_price * cutoff_ - threshold_; }
+  double above(const Part& part, double cost_price) const {
+    return std::max(part.upper, part.floor) + cost_price * cutoff_ - threshold_;
+  }
 
   const Problem& problem_;
   const Likelihood& likelihood_;

@@ -9,7 +9,8 @@
 
 namespace likely::search {
 
-// Of a likelihood, the decomposition must know the components as sums of terms; one with a weight, or coherence, it does not know.
+// Of a likelihood, the decomposition must know the components as sums of terms; one with a weight, or coherence, it does not
+// know.
 bool worth_tree_work(const Problem& problem) {
   const Forest* forest = problem.score->trees();
   if (forest == nullptr || problem.coherence || TreeLinks::size(*forest) > tolerance::kMostTreeWork) return false;
