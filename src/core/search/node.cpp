@@ -47,7 +47,10 @@ std::size_t bytes_of(const Node& node) {
                                          node.coherence_prices, node.basis.columns, node.basis.rows);
   for (const std::vector<Prices>* all : {&node.prices, &node.coherence_prices})
     for (const Prices& prices : *all) sum += bytes(prices.goals, prices.rules, prices.points);
-  if (node.tree_prices) sum += sizeof(TreePrices) + bytes(node.tree_prices->shares, node.tree_prices->goals);
+  if (!node.tree_prices) return sum;
+  const TreeNodePrices& trees = *node.tree_prices;
+  sum += sizeof(TreeNodePrices) + bytes(trees.cost.shares, trees.cost.goals, trees.parts);
+  for (const TreePartPrices& part : trees.parts) sum += bytes(part.points, part.trees.shares, part.trees.goals);
   return sum;
 }
 
