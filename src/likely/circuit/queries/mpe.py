@@ -7,9 +7,9 @@ the root; from the modes of the best of them, coordinate ascent by the circuit's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, pairwise
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -35,8 +35,10 @@ from likely.schema.values import LARGEST, Name, Numbers
 Rows = TypeVar("Rows", pd.DataFrame, Numbers)
 #: So many children of the root are starts, and so many rows drawn at random; from the best of them so many ascents.
 STARTS, DRAWN, ASCENTS = 64, 512, 8
-#: An ascent ends where no value gains more nats than this: reals could gain less and less for ever.
-LEAST_GAIN = 1e-9
+#: An ascent ends where no value gains more nats than this, as reals could gain less and less for ever, or after so many rounds.
+LEAST_GAIN, ROUNDS = 1e-9, 200
+#: How far the way that a round of an ascent went is followed, in its lengths.
+STRIDES = tuple(2.0**k for k in range(12))
 
 
 @dataclass(frozen=True)
@@ -213,21 +215,42 @@ def _fill(row: Numbers, block: GaussianBlock, circuit: Circuit) -> None:
 
 
 def _ascended(circuit: Circuit, row: Numbers, start: Numbers, choices: Mapping[int, _Choice]) -> Numbers:
-    """Coordinate ascent: one unknown value at a time at its best given all others, until nothing changes."""
+    """Coordinate ascent: one unknown value at a time at its best given all others, until nothing changes.
+
+    Where two columns of a block move together, single changes zigzag along it in ever smaller steps; so after every round the
+    way that it went is tried once more, farther and farther (the pattern moves of Hooke and Jeeves 1961).
+    """
     completed, unknown = start.copy(), [j for j in choices if np.isnan(row[j])]
-    slopes, calm = derivatives(circuit, completed), 0
-    for j in cycle(unknown):
-        tried = choices[j].given(completed)
-        values = slopes.at(circuit.names[j], tried)
-        before, completed[j] = completed[j], tried[int(np.argmax(values))]
-        moved = derivatives(circuit, completed) if values.max() > slopes.value + LEAST_GAIN else slopes
-        if moved.value > slopes.value + LEAST_GAIN:
-            slopes, calm = moved, 0
-            continue
-        completed[j], calm = before, calm + 1
-        if calm == len(unknown):  # none helps
+    together = [j for j in unknown if choices[j].blocks]
+    slopes = derivatives(circuit, completed)
+    for _ in range(ROUNDS):
+        before, value = completed.copy(), slopes.value
+        for j in unknown:
+            tried = choices[j].given(completed)
+            values = slopes.at(circuit.names[j], tried)
+            if values.max() > slopes.value + LEAST_GAIN:
+                changed = completed.copy()
+                changed[j] = tried[int(np.argmax(values))]
+                moved = derivatives(circuit, changed)
+                completed, slopes = (changed, moved) if moved.value > slopes.value + LEAST_GAIN else (completed, slopes)
+        if slopes.value <= value + LEAST_GAIN:  # none helps
             break
+        if len(together) > 1:
+            further = _further(circuit, before, completed, together)
+            logs = log_likelihood(circuit, further)
+            if logs.max() > slopes.value + LEAST_GAIN:
+                completed = further[int(np.argmax(logs))]
+                slopes = derivatives(circuit, completed)
     return completed
+
+
+def _further(circuit: Circuit, before: Numbers, after: Numbers, which: Sequence[int]) -> Numbers:
+    """Rows on the way from one to another, and beyond it; a value that is or was a special code stays as it is."""
+    rows = np.repeat(after[None, :], len(STRIDES), axis=0)
+    for j in which:
+        if min(before[j], after[j]) >= -LARGEST and before[j] != after[j]:
+            rows[:, j] = [_nearest_value(circuit.variables[j], after[j] + far * (after[j] - before[j])) for far in STRIDES]
+    return rows
 
 
 def _nearest_value(feature: Feature, wanted: float) -> float:
