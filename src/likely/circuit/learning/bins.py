@@ -7,8 +7,8 @@ default), gets a bin of its own, around it; two rows that happen to agree make n
 No other bin is narrower than `finest`, a share of the range in which nearly all rows lie (1st to 99th percentile), and of
 numbers without a step no bin is. There must be such a limit: a density per unit can be driven up for ever by narrower bins
 around an atom, and would then say nothing about how plausible a row is. Where there is a step, the bin of an atom holds
-nothing else: 1 is not as likely as 0 because four rows of ten have no debt. Beyond what was seen there are up to three wider and wider bins on either side, and nothing
-beyond the feature's bounds.
+nothing else: 1 is not as likely as 0 because four rows of ten have no debt. Beyond what was seen there are up to three wider
+and wider bins on either side, and nothing beyond the feature's bounds.
 """
 
 from __future__ import annotations
