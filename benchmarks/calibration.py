@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import density_data
 import numpy as np
 import pandas as pd
 from scipy.stats import betabinom
@@ -103,6 +104,16 @@ def _embedded(name: str) -> Callable[[], Table]:
     return read
 
 
+def _keel(name: str) -> Callable[[], Table]:
+    def read() -> Table:
+        data = density_data.keel(name)
+        places = np.random.default_rng(0).permutation(len(data.X))[:TAKEN]
+        X, y = data.X.iloc[places], data.y.iloc[places]
+        return X, y, likely.Schema.infer(X)
+
+    return read
+
+
 SETS: dict[str, Callable[[], Table]] = {
     "gaussian": _synthetic(_gaussian),
     "skewed": _synthetic(_skewed),
@@ -114,6 +125,7 @@ SETS: dict[str, Callable[[], Table]] = {
     "credit": _embedded("credit"),
     "adult": _embedded("adult"),
     "gmsc": _embedded("gmsc"),
+    **{name: _keel(name) for name in ("pima", "vehicle", "ionosphere", "sonar", "twonorm", "magic")},
 }
 
 
@@ -192,7 +204,7 @@ def main() -> None:
         for name in options.sets:
             try:
                 table = SETS[name]()
-            except likely.LikelyError as error:
+            except (ImportError, likely.LikelyError) as error:
                 print(f"{name}: left out. {error}")
                 continue
             cells = [cell for seed in range(options.splits) for cell in measured(table, seed)]

@@ -131,7 +131,8 @@ def _numbers(circuit: Circuit, feature: Feature, low: float, high: float) -> tup
         isinstance(node, GaussianBlock) and circuit.index(feature.name) in node.variables for node in circuit.nodes
     )
     if low < high and (smooth or len(breaks) > MOST_CELLS):
-        breaks = np.linspace(low, high, MOST_CELLS + 1)[1:-1]
+        breaks = breaks if len(breaks) <= MOST_CELLS else breaks[:0]  # a leaf may have a narrow bin: an atom
+        breaks = np.union1d(breaks, np.linspace(low, high, MOST_CELLS + 1 - len(breaks))[1:-1])
     if grid is None:
         apart = 0.0 if high > low else max(abs(low) / 20, 0.5)
         edges = _distinct(np.array([low - apart, *breaks, high + apart]))

@@ -17,14 +17,28 @@ if TYPE_CHECKING:
 
 #: In inches: the picture of one variable.
 SIZE = (3.2, 2.2)
+#: Narrower than this part of the axis no bar is drawn: what many rows have alone would be a needle that dwarfs all else.
+MOST_BARS = 128
 
 
-def marginal_heights(circuit: Circuit, axis: Axis) -> Numbers:
-    """The height of each cell of a variable's axis: its probability over its width there, so that areas are probabilities."""
+def marginal_heights(circuit: Circuit, axis: Axis) -> tuple[Numbers, Numbers]:
+    """Edges of cells that are wide enough to be seen, and the height of each: its probability over its width."""
     rows = np.full((len(axis.values), len(circuit.variables)), np.nan)
     rows[:, circuit.index(axis.feature.name)] = axis.values
     mass = np.where(np.isnan(axis.values), 0.0, np.exp(log_likelihood(circuit, rows)) * axis.room)
-    return np.asarray(mass / np.diff(axis.edges))
+    below = np.concatenate([[0.0], np.cumsum(mass)])
+    kept = _apart(axis.edges, (axis.edges[-1] - axis.edges[0]) / MOST_BARS) if axis.feature.numeric else slice(None)
+    return axis.edges[kept], np.diff(below[kept]) / np.diff(axis.edges[kept])
+
+
+def _apart(edges: Numbers, least: float) -> list[int]:
+    """The places of edges that are not nearer to each other than this, the first and the last among them."""
+    kept = [0]
+    for place, edge in enumerate(edges):
+        if edge - edges[kept[-1]] >= least:
+            kept.append(place)
+    last = len(edges) - 1
+    return kept if kept[-1] == last else [*(kept[:-1] if len(kept) > 1 else kept), last]
 
 
 def plot_marginals(circuit: Circuit, names: Collection[Name] | None = None) -> Figure:
@@ -42,7 +56,7 @@ def plot_marginals(circuit: Circuit, names: Collection[Name] | None = None) -> F
     figure, panels = canvas.panels(len(shown), SIZE)
     for ax, name in zip(panels, shown, strict=True):
         axis = axis_of(circuit, name)
-        canvas.steps(ax, axis.edges, marginal_heights(circuit, axis), 0.0)
+        canvas.steps(ax, *marginal_heights(circuit, axis), 0.0)
         canvas.name_axis(ax, axis, "x")
         ax.set_ylim(bottom=0)
         ax.set_yticks([])

@@ -404,3 +404,26 @@ def test_what_stands_out_no_more_than_its_neighbours_is_no_atom() -> None:
     around = bins(default, Continuous("x", -9, 9))
     low, high = around.breaks[around.index(values[[len(values) // 2]])[0] + np.arange(2)]
     assert high - low <= 2 * FINEST * spread_of(default)
+
+
+@pytest.mark.parametrize("step", [1.0, 0.01, 50.0])
+def test_where_there_is_a_step_the_bin_of_an_atom_holds_nothing_else(step: float) -> None:
+    """No debt, a default and a limit, in a range of thousands of steps: a row beside an atom is not as likely as one at it."""
+    rng = np.random.default_rng(0)
+    places = np.minimum(np.round(np.exp(rng.normal(7, 1, 1000))), 6000)
+    places[rng.random(1000) < 0.4] = 0
+    places[rng.random(1000) < 0.1] = 1500
+    column = places * step
+    made = bins(column, Integer("x", 0, 6000) if step == 1 else Continuous("x", 0, 6000 * step, step=step))
+    atoms = made.index(np.array([0, 1500, 6000]) * step)
+    np.testing.assert_allclose(made.measure[atoms], step)
+    others = np.delete(made.measure, atoms)
+    assert np.median(others) > 10 * step
+
+
+def test_rows_at_zero_are_as_likely_as_they_are_many() -> None:
+    rng = np.random.default_rng(0)
+    debt = np.where(rng.random(400) < 0.4, 0, np.round(np.exp(rng.normal(6, 1, 400))))
+    made = bins(debt, Integer("debt", 0, 20_000))
+    leaf = made.leaf(0, np.bincount(made.index(debt), minlength=len(made)).astype(np.float64))
+    assert oracle.density(leaf, 0.0) == pytest.approx((debt == 0).mean())

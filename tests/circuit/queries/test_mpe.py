@@ -24,9 +24,10 @@ from likely.circuit import (
     Sum,
     Warp,
     complete,
+    derivatives,
     log_likelihood,
-    sample,
 )
+from likely.circuit.queries import mpe
 from likely.circuit.queries.mpe import candidates
 from likely.schema import Binary, Categorical, Continuous, Integer, Mixed
 from likely.schema.region import EVERYTHING
@@ -235,11 +236,41 @@ def test_with_everything_hidden_no_row_of_the_table_is_likelier(seed: int) -> No
     assert best.log_likelihood[0] >= circuit.log_likelihood(X, y).max() - ROUNDING
 
 
-def test_what_several_blocks_together_find_likely_is_found() -> None:
-    """No component alone is greatest where the mixture is: with everything unknown, no row that is drawn is likelier."""
-    warp = Warp.identity()
-    turned = [((1.0,), (0.99 * sign, 0.1)) for sign in (1, -1)]
-    blocks = [GaussianBlock((0, 1), (warp, warp), (0.8 * side, 0.0), factor) for side in (-1, 1) for factor in turned]
-    circuit = Circuit((Continuous("a", -9, 9), Continuous("b", -9, 9)), (*blocks, Sum((0, 1, 2, 3), (0.25,) * 4)))
+def test_what_many_components_agree_on_is_found() -> None:
+    """Each component is greatest at a row of its own, from which no single change helps; all of them agree on another row."""
+    many, places = 30, range(1, 31)
+    tables = [tuple(0.49 if c == 0 else 0.51 if c == k else 0.0 for c in range(many + 1)) for k in places]
+    leaves = tuple(Categories(j, table) for table in tables for j in (0, 1))
+    pairs = tuple(Product((2 * k, 2 * k + 1)) for k in range(many))
+    root = Sum(tuple(range(2 * many, 3 * many)), (1 / many,) * many)
+    names = tuple(map(str, range(many + 1)))
+    circuit = Circuit((Categorical("a", names), Categorical("b", names)), (*leaves, *pairs, root))
     completion = complete(circuit, np.full((1, 2), np.nan))
-    assert completion.log_likelihood[0] >= log_likelihood(circuit, sample(circuit, 5_000, random_state=1)).max()
+    assert completion.rows.tolist() == [[0.0, 0.0]]
+    assert completion.log_likelihood == pytest.approx([2 * math.log(0.49)])
+
+
+def test_where_many_blocks_cross_is_found() -> None:
+    """Thin blocks along the diagonals of a cube, two on each: no change of one value leads along one of them to the centre."""
+    spokes = []
+    for signs in itertools.product((1.0, -1.0), repeat=3):
+        along = np.array(signs) / math.sqrt(3)
+        factor = np.linalg.cholesky(np.outer(along, along) + 0.05**2 * np.eye(3))
+        lower = tuple(tuple(row[: i + 1].tolist()) for i, row in enumerate(factor))
+        spokes.append(GaussianBlock((0, 1, 2), (Warp.identity(),) * 3, tuple(along.tolist()), lower))
+    variables = tuple(Continuous(name, -9, 9) for name in "abc")
+    circuit = Circuit(variables, (*spokes, Sum(tuple(range(8)), (1 / 8,) * 8)))
+    completion = complete(circuit, np.full((1, 3), np.nan))
+    assert completion.log_likelihood[0] >= log_likelihood(circuit, np.zeros((1, 3)))[0] - 0.01
+
+
+def test_columns_that_move_together_do_not_hold_an_ascent_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Single changes zigzag along a thin block in ever smaller steps: thousands of them from a row that was drawn to its mean."""
+    calls = []
+    monkeypatch.setattr(mpe, "derivatives", lambda *given: (calls.append(given), derivatives(*given))[1])
+    factors = [((1.0,), (0.9999, 0.01)), ((2.0,), (0.0, 2.0))]
+    blocks = [GaussianBlock((0, 1), (Warp.identity(),) * 2, (0.0, 0.0), factor) for factor in factors]
+    circuit = Circuit((Continuous("a", -9, 9), Continuous("b", -9, 9)), (*blocks, Sum((0, 1), (0.9, 0.1))))
+    completion = complete(circuit, np.full((1, 2), np.nan))
+    assert completion.log_likelihood == pytest.approx(log_likelihood(circuit, np.zeros((1, 2))), abs=1e-6)
+    assert len(calls) < 1_000

@@ -4,10 +4,11 @@ Categories, ranks and special codes are a bin each, and so are whole numbers (or
 Other numbers are cut so that a bin has rows to learn from, midway between two that were seen and never on one: to move a
 value by its last bit gains nothing. A value that many rows have, far more than lie beside it (an *atom*: no debt, a
 default), gets a bin of its own, around it; two rows that happen to agree make none.
-No bin is narrower than `finest`, a share of the range in which nearly all rows lie (1st to 99th percentile). There must
-be such a limit: a density per unit can be driven up for ever by narrower bins around an atom, and would then say nothing
-about how plausible a row is. Beyond what was seen there are up to three wider and wider bins on either side, and nothing
-beyond the feature's bounds.
+No other bin is narrower than `finest`, a share of the range in which nearly all rows lie (1st to 99th percentile), and of
+numbers without a step no bin is. There must be such a limit: a density per unit can be driven up for ever by narrower bins
+around an atom, and would then say nothing about how plausible a row is. Where there is a step, the bin of an atom holds
+nothing else: 1 is not as likely as 0 because four rows of ten have no debt. Beyond what was seen there are up to three wider
+and wider bins on either side, and nothing beyond the feature's bounds.
 """
 
 from __future__ import annotations
@@ -169,29 +170,34 @@ def _whole_cuts(places: Numbers, finest: float) -> Numbers:
     end = float(places[-1]) + 1
     if end - places[0] <= MOST_WHOLE:
         return np.arange(places[0], end + 1)
-    return np.unique(np.ceil(_cuts(places, max(1.0, np.ceil(finest * _spread_of(places))), float(places[0]), end)))
+    width = max(1.0, np.ceil(finest * _spread_of(places)))
+    return np.unique(np.ceil(_cuts(places, width, float(places[0]), end, whole=True)))
 
 
-def _cuts(numbers: Numbers, width: float, start: float, end: float) -> Numbers:
+def _cuts(numbers: Numbers, width: float, start: float, end: float, *, whole: bool = False) -> Numbers:
     """Cuts from a start to an end: around the atoms, and between them wherever there are rows for another bin."""
     values = np.unique(numbers)
     midway = values[:-1] + (values[1:] - values[:-1]) / 2
-    repeated = _atoms(numbers, width, start, end)
+    repeated = _atoms(numbers, width, start, end, whole=whole)
     cuts = [min(start, repeated[0][0]) if repeated else start]
     for low, high in repeated:
         if low - cuts[-1] >= width:
             cuts += [*_filled(numbers, midway, cuts[-1], low, width), low]
+        elif whole:
+            cuts.append(low)
         elif len(cuts) > 1:
             cuts[-1] += (low - cuts[-1]) / 2  # too narrow for a bin: its neighbours share it
         cuts.append(high)
     if end - cuts[-1] >= width:
         cuts += [*_filled(numbers, midway, cuts[-1], end, width), end]
+    elif whole:
+        cuts.append(end)
     elif len(cuts) == 1:
         cuts.append(start + width)
     return np.unique(np.array([*cuts[:-1], max(cuts[-1], end)]))
 
 
-def _atoms(numbers: Numbers, width: float, start: float, end: float) -> list[tuple[float, float]]:
+def _atoms(numbers: Numbers, width: float, start: float, end: float, *, whole: bool) -> list[tuple[float, float]]:
     """The bins of values that far more rows have than lie beside them, in order: none over another, none over an end."""
     values, counts = np.unique(numbers, return_counts=True)
     intervals: list[tuple[float, float]] = []
@@ -202,7 +208,7 @@ def _atoms(numbers: Numbers, width: float, start: float, end: float) -> list[tup
         near = np.searchsorted(numbers, value + reach, side="right") - np.searchsorted(numbers, value - reach)
         if counts[place] * BESIDE < PROMINENT * (near - counts[place]):
             continue
-        interval = value - width / 2, value + width / 2
+        interval = (value, value + 1) if whole else (value - width / 2, value + width / 2)
         if interval[0] < start:
             interval = start, start + width
         elif interval[1] > end:

@@ -103,7 +103,7 @@ class GaussianBlock:
         rows = np.asarray(rows, dtype=np.float64)
         unknown = np.isnan(rows)
         logs = np.zeros(len(rows))
-        for pattern in np.unique(unknown, axis=0):
+        for pattern in np.unique(unknown, axis=0) if unknown.any() else unknown[:1]:
             which = np.flatnonzero((unknown == pattern).all(axis=1))
             known = np.flatnonzero(~pattern)
             if known.size:

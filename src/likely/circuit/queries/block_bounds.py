@@ -59,7 +59,7 @@ def block_bounds(block: GaussianBlock, regions: Sequence[Region], floor: float) 
         floor: The floor of the circuit.
     """
     least = len(block.variables) * np.log(floor) if floor > 0 else -np.inf
-    pieces = [_pieces(warp, region) for warp, region in zip(block.warps, regions, strict=True)]
+    pieces = [pieces_of(warp, region) for warp, region in zip(block.warps, regions, strict=True)]
     if not all(len(part) for part in pieces):
         return BlockBounds(least, least, None)
     with np.errstate(over="ignore", invalid="ignore"):  # where z is so large that its square is no double
@@ -96,8 +96,13 @@ def _covers(warp: Warp, region: Region) -> bool:
     return max(warp.lower, -LARGEST) < region.low and region.high < warp.upper
 
 
-def _pieces(warp: Warp, region: Region) -> Pieces:
-    """The pieces of a warp that the numbers of a region meet."""
+def pieces_of(warp: Warp, region: Region) -> Pieces:
+    """The pieces of a warp that the numbers of a region meet.
+
+    Args:
+        warp: The warp.
+        region: Numbers; special codes among them have no place on a warp.
+    """
     marks = [warp.lower, *warp.knots, warp.upper]
     rows = []
     for k, (start, end) in enumerate(pairwise(marks)):
@@ -116,8 +121,15 @@ def _pieces(warp: Warp, region: Region) -> Pieces:
     return made[(made[:, 0] < np.inf) & (made[:, 1] > -np.inf)]  # beyond all doubles there is no density
 
 
-def _largest(pieces: Pieces, gradient: float, curvature: float, at: float) -> tuple[float, float]:
-    """The z in the pieces where gradient (z - at) - curvature (z - at)^2 / 2 + h(z) is largest, and that value."""
+def largest(pieces: Pieces, gradient: float, curvature: float, at: float) -> tuple[float, float]:
+    """The z in the pieces where gradient (z - at) - curvature (z - at)^2 / 2 + h(z) is largest, and that value.
+
+    Args:
+        pieces: At least one.
+        gradient: Of the parabola at `at`.
+        curvature: Of the parabola, positive.
+        at: A point.
+    """
     low, high, offset, slope = pieces.T
     z = np.clip(at + (gradient + slope) / curvature, low, high)
     values = gradient * (z - at) - 0.5 * curvature * (z - at) ** 2 + offset + slope * z
@@ -152,10 +164,10 @@ def _upper(block: GaussianBlock, pieces: Sequence[Pieces]) -> tuple[float, Numbe
     upper, greatest, best = np.inf, -np.inf, z
     for _ in range(ROUNDS):
         for j, part in enumerate(pieces):
-            z[j] = _largest(part, float(precision[j] @ (mean - z)), float(diagonal[j]), float(z[j]))[0]
+            z[j] = largest(part, float(precision[j] @ (mean - z)), float(diagonal[j]), float(z[j]))[0]
         gradient = precision @ (mean - z)
         gaussian = -0.5 * float((mean - z) @ gradient) - block.log_normaliser
-        terms = [_largest(part, float(gradient[j]), float(left[j]), float(z[j]))[1] for j, part in enumerate(pieces)]
+        terms = [largest(part, float(gradient[j]), float(left[j]), float(z[j]))[1] for j, part in enumerate(pieces)]
         value = gaussian + sum(_log_slope(part, float(z[j])) for j, part in enumerate(pieces))
         upper = min(upper, gaussian + sum(terms))
         improved = value > greatest

@@ -7,9 +7,9 @@ the root; from the modes of the best of them, coordinate ascent by the circuit's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, pairwise
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from likely.circuit.model.circuit import Circuit
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.nodes import Leaf, Product, Sum
 from likely.circuit.model.tabular import unlisted_place
-from likely.circuit.queries.block_bounds import bounds_of_blocks, known_bounds
+from likely.circuit.queries.block_bounds import Pieces, bounds_of_blocks, known_bounds, largest, pieces_of
 from likely.circuit.queries.evaluate import derivatives, log_likelihood
 from likely.circuit.queries.sample import sample_rows
 from likely.errors import CircuitError
@@ -35,8 +35,10 @@ from likely.schema.values import LARGEST, Name, Numbers
 Rows = TypeVar("Rows", pd.DataFrame, Numbers)
 #: So many children of the root are starts, and so many rows drawn at random; from the best of them so many ascents.
 STARTS, DRAWN, ASCENTS = 64, 512, 8
-#: An ascent ends where no value gains more nats than this: reals could gain less and less for ever.
-LEAST_GAIN = 1e-9
+#: An ascent ends where no value gains more nats than this, as reals could gain less and less for ever, or after so many rounds.
+LEAST_GAIN, ROUNDS = 1e-9, 200
+#: How far the way that a round of an ascent went is followed, in its lengths.
+STRIDES = tuple(2.0**k for k in range(12))
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def complete(circuit: Circuit, rows: Rows) -> Completion[Rows]:
     given = circuit.encode(rows, marginal=True)
     largest = np.array([_largest_logs(circuit, row) for row in given]).reshape(len(given), len(circuit.nodes))
     maximised = circuit.core.sweep(largest, Algebra.UNDER)
-    choices = {int(j): candidates(circuit, int(j)) for j in np.flatnonzero(np.isnan(given).any(axis=0))}
+    choices = {int(j): _Choice.of(circuit, int(j)) for j in np.flatnonzero(np.isnan(given).any(axis=0))}
     modes = _modes(circuit, choices)
     drawn = _drawn(circuit) if choices else np.empty((0, len(circuit.variables)))
     done = [_likeliest(circuit, row, values, modes, drawn, choices) for row, values in zip(given, maximised, strict=True)]
@@ -93,12 +95,48 @@ def _table(circuit: Circuit, X: pd.DataFrame, given: Numbers, filled: Numbers) -
     return pd.DataFrame(columns)
 
 
-def _modes(circuit: Circuit, choices: Mapping[int, Numbers]) -> Numbers:
+@dataclass(frozen=True)
+class _Choice:
+    """What an unknown variable can be: the values to try in every row, and the blocks that it is in, which add one each."""
+
+    feature: Feature
+    allowed: Region
+    common: Numbers
+    #: each with its place in the block and the pieces of its warp
+    blocks: tuple[tuple[GaussianBlock, int, Pieces], ...]
+
+    @classmethod
+    def of(cls, circuit: Circuit, variable: int) -> _Choice:
+        """A value in every cell, the modes of parametric leaves, and the values beside the knots of warps."""
+        feature = circuit.variables[variable]
+        blocks = [node for node in circuit.nodes if isinstance(node, GaussianBlock) and variable in node.variables]
+        places = [block.variables.index(variable) for block in blocks]
+        allowed = on_values(feature, EVERYTHING)
+        pieces = {warp: pieces_of(warp, allowed) for warp in {b.warps[i] for b, i in zip(blocks, places, strict=True)}}
+        knots = {knot for warp in pieces for knot in warp.knots}
+        beside = [_nearest(feature, value, *pair) for k in knots for value in (k, below(k)) for pair in allowed.intervals]
+        common = np.unique(np.concatenate([candidates(circuit, variable), *beside]))
+        return cls(feature, allowed, common, tuple((b, i, pieces[b.warps[i]]) for b, i in zip(blocks, places, strict=True)))
+
+    def given(self, row: Numbers) -> Numbers:
+        """The values to try with all others as in a row: where each block is greatest, too."""
+        modes = []
+        for block, i, pieces in self.blocks:
+            away = np.array(block.mean) - block.warped(row[None, list(block.variables)])[0]
+            away[i] = 0.0
+            if len(pieces) and np.isfinite(away).all():  # a special code has no place in a block
+                z, _ = largest(pieces, float(block.precision[i] @ away), float(block.precision[i, i]), block.mean[i])
+                modes.append(float(block.warps[i].inverse(z)))
+        near = [_nearest(self.feature, mode, *pair) for mode in modes for pair in self.allowed.intervals]
+        return np.concatenate([self.common, *near])
+
+
+def _modes(circuit: Circuit, choices: Mapping[int, _Choice]) -> Numbers:
     """The value at which each leaf of an unknown variable (its node's entry) is largest."""
     modes = np.full(len(circuit.nodes), np.nan)
-    for j, values in choices.items():
+    for j, choice in choices.items():
         cells = circuit.cells[j]
-        modes[list(cells.leaves)] = values[np.argmax(cells.log_densities(values, circuit.floor), axis=1)]
+        modes[list(cells.leaves)] = choice.common[np.argmax(cells.log_densities(choice.common, circuit.floor), axis=1)]
     return modes
 
 
@@ -113,7 +151,7 @@ def _drawn(circuit: Circuit) -> Numbers:
 
 
 def _likeliest(
-    circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, drawn: Numbers, choices: Mapping[int, Numbers]
+    circuit: Circuit, row: Numbers, values: Numbers, modes: Numbers, drawn: Numbers, choices: Mapping[int, _Choice]
 ) -> Numbers:
     """The likeliest completion that ascents from the best starts reach."""
     if not np.isnan(row).any():
@@ -176,37 +214,43 @@ def _fill(row: Numbers, block: GaussianBlock, circuit: Circuit) -> None:
             row[j] = _nearest_value(circuit.variables[j], float(block.warps[i].inverse(z)))
 
 
-def _ascended(circuit: Circuit, row: Numbers, start: Numbers, choices: Mapping[int, Numbers]) -> Numbers:
-    """Coordinate ascent: one unknown value at a time at its best given all others, until nothing changes."""
+def _ascended(circuit: Circuit, row: Numbers, start: Numbers, choices: Mapping[int, _Choice]) -> Numbers:
+    """Coordinate ascent: one unknown value at a time at its best given all others, until nothing changes.
+
+    Where two columns of a block move together, single changes zigzag along it in ever smaller steps; so after every round the
+    way that it went is tried once more, farther and farther (the pattern moves of Hooke and Jeeves 1961).
+    """
     completed, unknown = start.copy(), [j for j in choices if np.isnan(row[j])]
-    slopes, calm = derivatives(circuit, completed), 0
-    for j in cycle(unknown):
-        choice = np.concatenate([choices[j], _block_modes(circuit, completed, j)])
-        values = slopes.at(circuit.names[j], choice)
-        before, completed[j] = completed[j], choice[int(np.argmax(values))]
-        moved = derivatives(circuit, completed) if values.max() > slopes.value + LEAST_GAIN else slopes
-        if moved.value > slopes.value + LEAST_GAIN:
-            slopes, calm = moved, 0
-            continue
-        completed[j], calm = before, calm + 1
-        if calm == len(unknown):  # none helps
+    together = [j for j in unknown if choices[j].blocks]
+    slopes = derivatives(circuit, completed)
+    for _ in range(ROUNDS):
+        before, value = completed.copy(), slopes.value
+        for j in unknown:
+            tried = choices[j].given(completed)
+            values = slopes.at(circuit.names[j], tried)
+            if values.max() > slopes.value + LEAST_GAIN:
+                changed = completed.copy()
+                changed[j] = tried[int(np.argmax(values))]
+                moved = derivatives(circuit, changed)
+                completed, slopes = (changed, moved) if moved.value > slopes.value + LEAST_GAIN else (completed, slopes)
+        if slopes.value <= value + LEAST_GAIN:  # none helps
             break
+        if len(together) > 1:
+            further = _further(circuit, before, completed, together)
+            logs = log_likelihood(circuit, further)
+            if logs.max() > slopes.value + LEAST_GAIN:
+                completed = further[int(np.argmax(logs))]
+                slopes = derivatives(circuit, completed)
     return completed
 
 
-def _block_modes(circuit: Circuit, row: Numbers, variable: int) -> Numbers:
-    """Where each block is greatest with all of its variables but one as in a row, and beside the knots of its warp."""
-    regions: list[Region | None] = list(points_of(row))
-    regions[variable] = allowed = on_values(circuit.variables[variable], EVERYTHING)
-    values: list[float] = []
-    for node in circuit.nodes:
-        if isinstance(node, GaussianBlock) and variable in node.variables:
-            i = node.variables.index(variable)
-            best = known_bounds(node, regions, circuit.floor).best
-            values += [*node.warps[i].knots, *map(below, node.warps[i].knots)]
-            values += [] if best is None else [float(node.warps[i].inverse(best[i]))]
-    near = [_nearest(circuit.variables[variable], value, *pair) for value in values for pair in allowed.intervals]
-    return np.concatenate([np.empty(0), *near])
+def _further(circuit: Circuit, before: Numbers, after: Numbers, which: Sequence[int]) -> Numbers:
+    """Rows on the way from one to another, and beyond it; a value that is or was a special code stays as it is."""
+    rows = np.repeat(after[None, :], len(STRIDES), axis=0)
+    for j in which:
+        if min(before[j], after[j]) >= -LARGEST and before[j] != after[j]:
+            rows[:, j] = [_nearest_value(circuit.variables[j], after[j] + far * (after[j] - before[j])) for far in STRIDES]
+    return rows
 
 
 def _nearest_value(feature: Feature, wanted: float) -> float:
