@@ -152,6 +152,15 @@ inline constexpr double kBeyondCutoff = 2;
 // Pivots of one solution, per row and column; and of the look at a unit that may be split.
 inline constexpr std::size_t kPivotsPerRow = 5;
 inline constexpr std::size_t kPivotsOfProbe = 40;
+// Ranges of units are narrowed by programmes of their own at nodes that are made after so many others: most searches are over
+// before. An end is sought where it may move by more than this share of the range, with at most so many pivots; all ends of a
+// layer together with pivots that look at so many entries, some tenth of a second.
+inline constexpr std::uint64_t kNodesBeforeRanges = 32;
+inline constexpr double kLeastRangeGain = 0.1;
+inline constexpr std::size_t kPivotsOfRange = 300;
+inline constexpr std::size_t kRangeWork = 200'000'000;
+// The least range that a variable counts with where the primal method looks for one to move.
+inline constexpr double kLeastMove = 1e-6;
 // A unit is on its ReLU if it is above it by less than this share of what it can be.
 inline constexpr double kLeastUnitGap = 1e-7;
 // Units are split if at least so many features have numbers, more than so many of them: below, boxes of features are few enough.
@@ -159,15 +168,19 @@ inline constexpr std::ptrdiff_t kLeastWideFeatures = 3;
 inline constexpr double kWideSteps = 8;
 // Solutions of one node's programme, each after features were fixed.
 inline constexpr int kUnitRounds = 2;
-// Units that are looked at before one is split; what deciding one raises the bound by counts as at least so much.
-inline constexpr std::size_t kProbedUnits = 3;
+// Units that are looked at before one is split, at first and where ranges were narrowed, which takes longer than that; what
+// deciding one raises the bound by counts as at least so much.
+inline constexpr std::size_t kProbedUnitsAtFirst = 3;
+inline constexpr std::size_t kProbedUnits = 10;
 inline constexpr double kLeastGain = 1e-9;
 // A number is on its grid if it is nearer than this share of a step.
 inline constexpr double kLeastFraction = 1e-6;
-// Regions that a walk from a known row visits; how far it steps across, as a share of the way to the cheapest row; walks.
+// Regions that a walk from a known row visits; how far it steps across, as a share of the way to the cheapest row; walks
+// at first, and further ones if the search is not over soon.
 inline constexpr int kRegionSteps = 30;
 inline constexpr double kRegionStep = 1e-4;
 inline constexpr std::size_t kRegionStarts = 5;
+inline constexpr std::size_t kMoreRegionStarts = 45;
 // With a likelihood and no Gaussian blocks, nodes that are made before so many others are not bounded by their units' programme;
 // from its solution towards a known answer the search walks at every so manyth node.
 inline constexpr std::uint64_t kNodesBeforeUnits = 32;

@@ -36,6 +36,7 @@ struct Asked {
     problem.alternatives.push_back({{{{1.0}, best - 1e-3}}, std::nullopt});
     problem.nodes_before_rounds = 0;
     problem.nodes_before_trees = 3;
+    problem.nodes_before_ranges = seed % 2;
   }
 
   Result solved(std::size_t threads, std::uint64_t open_nodes = 1000) const {

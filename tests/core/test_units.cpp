@@ -6,6 +6,7 @@
 #include "search/duals.hpp"
 #include "search/simplex.hpp"
 #include "search/triangles.hpp"
+#include "search/unit_ranges.hpp"
 
 namespace likely::search::test {
 
@@ -137,6 +138,26 @@ TEST_CASE("a simplex that goes on from a basis comes to the same objective") {
   }
 }
 
+TEST_CASE("from values that are possible, the primal method comes to the objective of the dual one") {
+  int improved = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    LinearProgramme programme = some_programme(rng, 2 + seed % 9, 1 + seed % 7);
+    Simplex primal, dual;
+    primal.load(programme);
+    if (primal.solve(kInf, 1000) != Simplex::End::kOptimal) continue;
+    for (double& cost : programme.cost) cost = uniform(rng, -1, 1);
+    dual.load(programme);
+    REQUIRE(dual.solve(kInf, 1000) == Simplex::End::kOptimal);
+    primal.set_cost(programme.cost);
+    improved += primal.objective() > dual.objective() + 1e-6 ? 1 : 0;
+    CHECK(primal.improve(-kInf, 1000) == Simplex::End::kOptimal);
+    CHECK(primal.objective() == doctest::Approx(dual.objective()).epsilon(1e-7));
+    CHECK(dual_value(programme, primal) == doctest::Approx(dual.objective()).epsilon(1e-7));
+  }
+  CHECK(improved > 100);
+}
+
 TEST_CASE("the inequality of any multipliers holds for every row of a region that reaches the goal") {
   int held = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
@@ -167,6 +188,99 @@ TEST_CASE("the inequality of any multipliers holds for every row of a region tha
     }
   }
   CHECK(held > 100);
+}
+
+// What the units of one row are before their ReLU.
+UnitRanges arguments(const Setting& setting, const std::vector<double>& row) {
+  Box box = whole(setting.domain);
+  for (std::size_t j = 0; j < row.size(); ++j) box.fix(setting.domain, j, row[j]);
+  const auto workspace = setting.network->workspace({});
+  setting.network->enter({box}, *workspace);
+  return setting.network->ranges(*workspace);
+}
+
+TEST_CASE("no unit of a row that reaches the goal is beyond the bound of any multipliers") {
+  int held = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed);
+    const Box box = some_box(setting.domain, setting.rng);
+    const Rows rows = rows_of(setting.domain, box);
+    const std::vector<double>& row = rows[static_cast<std::size_t>(below(setting.rng, static_cast<int>(rows.size())))];
+    const std::vector<UnitSplit> splits = setting.some_splits(row);
+    const std::vector<Goal> goals{{{1.0}, setting.score(row) - 0.1}};
+    const double budget = setting.domain.cost(row.data()) + uniform(setting.rng, 0, 1);
+    const Region region{box, budget, splits};
+    const auto workspace = setting.network->workspace(goals);
+    REQUIRE(setting.network->enter(region, *workspace));
+    const UnitRanges ranges = setting.network->ranges(*workspace);
+    UnitMultipliers multipliers{{uniform(setting.rng, 0, 3)}, {}, {}};
+    for (const std::vector<double>& layer : ranges.low) {
+      for (auto* prices : {&multipliers.units, &multipliers.chords}) {
+        prices->emplace_back();
+        for (std::size_t h = 0; h < layer.size(); ++h) prices->back().push_back(uniform(setting.rng, -1, 2));
+      }
+    }
+    const std::size_t layer = static_cast<std::size_t>(below(setting.rng, static_cast<int>(ranges.low.size())));
+    const auto unit = static_cast<std::size_t>(below(setting.rng, static_cast<int>(ranges.low[layer].size())));
+    for (const double sign : {1.0, -1.0}) {
+      const double bound = setting.network->greatest_of_unit(region, goals, multipliers, {layer, unit, sign}, *workspace);
+      for (const std::vector<double>& other : rows) {
+        if (setting.domain.cost(other.data()) > budget || setting.score(other) < goals[0].lower) continue;
+        if (!on_sides(*setting.network, splits, other)) continue;
+        const UnitRanges at = arguments(setting, other);
+        CHECK((sign > 0 ? at.low : at.high)[layer][unit] * sign <= bound);
+        ++held;
+      }
+    }
+  }
+  CHECK(held > 100);
+}
+
+TEST_CASE(
+    "ranges of units hold for every row that reaches the goal within the cut-off, and the programme says the same in them") {
+  int held = 0, narrower = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed);
+    const Rows rows = rows_of(setting.domain, whole(setting.domain));
+    const std::vector<double>& row = rows[static_cast<std::size_t>(below(setting.rng, static_cast<int>(rows.size())))];
+    Problem problem;
+    problem.domain = setting.domain;
+    problem.alternatives.push_back({{{{1.0}, setting.score(row) - 0.1}}, std::nullopt});
+    Rng rng = setting.rng;
+    Network* network = setting.network.get();
+    problem.score = std::move(setting.network);
+    setting.network.reset();
+    Node node = root_node(problem, 0);
+    for (const UnitSplit& side : network->sides(row.data()))
+      if (below(rng, 3) == 0) node.splits.push_back(side);
+    const double cutoff = problem.domain.cost(row.data()) + 0.3;
+    Workspace workspace(problem);
+    REQUIRE(workspace.units);
+    ScoreWorkspace& score = *workspace.scores[0];
+    REQUIRE(network->enter(region_of(problem, node, cutoff), score));
+    const UnitRanges before = network->ranges(score);
+    node.ranges = tighten_ranges(problem, node, cutoff, workspace);
+    REQUIRE(node.ranges);
+    for (std::size_t at = 0; at < before.low.size(); ++at) {
+      for (std::size_t h = 0; h < before.low[at].size(); ++h) {
+        CHECK(node.ranges->low[at][h] >= before.low[at][h]);
+        CHECK(node.ranges->high[at][h] <= before.high[at][h]);
+        narrower += node.ranges->high[at][h] - node.ranges->low[at][h] < 0.8 * (before.high[at][h] - before.low[at][h]) ? 1 : 0;
+      }
+    }
+    for (const std::vector<double>& other : rows) {
+      std::vector<double> outputs;
+      network->outputs(other.data(), outputs);
+      if (problem.domain.cost(other.data()) > cutoff || outputs[0] < problem.goals(0)[0].lower) continue;
+      if (!on_sides(*network, node.splits, other)) continue;
+      Node single = node;
+      for (std::size_t j = 0; j < other.size(); ++j) single.box.fix(problem.domain, j, other[j]);
+      CHECK(network->enter(region_of(problem, single, cutoff), score));  // its units are within the ranges
+      ++held;
+    }
+  }
+  CHECK(held > 100);
+  CHECK(narrower > 100);
 }
 
 TEST_CASE("the programme's bound is below every row that reaches the goal, and its row is one if all units are decided") {

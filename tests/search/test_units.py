@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 import likely
 from likely import Categorical, Continuous, Integer, Schema, mio
 from likely.predictor import Column, Link, ReluNetwork
-from likely.problem import Limits, Plausibility, Problem, to_class
-from likely.search import solve
+from likely.problem import Limits, Plausibility, Problem, Result, to_class
+from likely.search import SearchSession, solve
 from tests.oracles.search import answers_of
 from tests.search.instances import variants
 from tests.search.judging import LIMITS, judge
@@ -57,6 +58,44 @@ def asked(rng: np.random.Generator, reals: int, hidden: tuple[int, ...], categor
     if not (scores > 0.1).any() or not (scores < 0).any():
         return None
     return Problem(schema, rows[np.flatnonzero(scores < 0)[0]], form, to_class(form, "yes"))
+
+
+def with_ranges(problem: Problem, limits: Limits = LIMITS, threads: int = 1, **options: Any) -> Result:
+    """What the engine answers if it narrows the ranges of units at every node, not only where the search takes long."""
+    session = SearchSession(problem, threads)
+    session._core.nodes_before_ranges = session._core.nodes_before_rounds = 0
+    return session.solve(limits, **options)
+
+
+@given(wide_problems(), generators())
+def test_enumeration_with_ranges(problem: Problem, rng: np.random.Generator) -> None:
+    for each in variants(problem, rng, 4):
+        answers = answers_of(each)
+        best = answers.rows[answers.sure][answers.objective[answers.sure].argmin()] if answers.sure.any() else None
+        judge(each, with_ranges(each, follow=best), answers)
+
+
+@pytest.mark.parametrize("hidden", [(8,), (10, 8), (7, 6, 5)])
+@given(rng=generators(), reals=st.integers(3, 8), categories=st.sampled_from([0, 3]))
+def test_ranges_change_no_answer(hidden: tuple[int, ...], rng: np.random.Generator, reals: int, categories: int) -> None:
+    problem = asked(rng, reals, hidden, categories)
+    assume(problem is not None)
+    assert problem is not None
+    result, other = with_ranges(problem), solve(problem, LIMITS)
+    assert result.status == other.status
+    if result.solutions:
+        assert result.solutions[0].objective == pytest.approx(other.solutions[0].objective, abs=1e-5, rel=1e-5)
+        assert with_ranges(problem, follow=other.solutions[0].row).status == "optimal"
+        assert with_ranges(problem, threads=3).bounds == result.bounds
+
+
+def test_ranges_of_a_network_that_is_no_small_one() -> None:
+    rng = np.random.default_rng(3)
+    problem = asked(rng, 8, (24, 24), 0)
+    assert problem is not None
+    result = with_ranges(problem, Limits(seconds=60))
+    assert result.status == "optimal"
+    assert result.statistics.nodes < solve(problem, Limits(seconds=60, nodes=5000)).statistics.nodes
 
 
 @given(wide_problems(), generators())

@@ -145,17 +145,9 @@ void Expander::branch(Look& look, Expansion& out) const {
   }
   for (Box& part : parts) {
     const bool narrow = part.narrow(problem_.domain);
-    Node child{std::move(part),
-               node.bound,
-               node.alternative,
-               0,
-               node.multipliers,
-               node.prices,
-               node.splits,
-               node.basis,
-               node.coherence_prices,
-               node.tree_prices,
-               false};
+    Node child{std::move(part),  node.bound,  node.alternative, 0,          node.multipliers,
+               node.prices,      node.splits, node.ranges,      node.basis, node.coherence_prices,
+               node.tree_prices, false};
     out.children.push_back({std::move(child), narrow});
   }
 }

@@ -35,6 +35,7 @@ class Follower {
 
   // Every step on a node is written down, too.
   void record(Recorder* recorder) { recorder_ = recorder; }
+  bool records() const { return recorder_ != nullptr; }
 
   void count_node() { ++nodes_; }
   const std::optional<Loss>& loss() const { return loss_; }

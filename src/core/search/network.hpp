@@ -25,6 +25,12 @@ struct UnitMultipliers {
   }
 };
 
+// One end of the range of a unit before its ReLU: with sign 1 the upper one, with -1 the lower one.
+struct UnitSide {
+  std::size_t layer, unit;
+  double sign;
+};
+
 // A network of ReLU layers over inputs that are functions of one feature each; without hidden layers, a linear model.
 // The first layer is given by what every value of a feature adds to its units: of numbers, linear in the offset from the
 // feature's anchor.
@@ -77,9 +83,15 @@ class Network final : public Score {
   bool constant_on_cells() const override { return false; }
   const Network* hidden_units() const override { return later_.empty() ? nullptr : this; }
 
+  // What the units can be, layer by layer, in the region that was entered.
+  UnitRanges ranges(const ScoreWorkspace& workspace) const;
   // One inequality from many: constant + sum_j a_j(x_j) >= 0 for all rows of the region that was entered which reach all goals.
   void aggregate(const Region& region, const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
                  ScoreWorkspace& workspace, Relaxation& out) const;
+  // The greatest that `sign` times a unit before its ReLU can be in rows of the region that was entered which reach all goals:
+  // not more than this, whatever the multipliers are.
+  double greatest_of_unit(const Region& region, const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
+                          const UnitSide& side, ScoreWorkspace& workspace) const;
   // Per layer of the region that was entered: the units whose ReLU, if unstable, is held to be above its argument, not above 0.
   std::vector<std::vector<double>> above_argument(const ScoreWorkspace& workspace) const;
   // On which side of 0 the units of a row are, layer by layer; those that rounding leaves open are not listed.
@@ -93,10 +105,14 @@ class Network final : public Score {
   void first_layer_sizes(const Box& box, std::vector<double>& size) const;
   void next_layer_sizes(std::size_t at, const std::vector<double>& before, std::vector<double>& size) const;
   void to_rounding(std::vector<double> size, std::vector<double>& out) const;
+  struct Carried;
+  Carried carry_backwards(const std::vector<Goal>& goals, const UnitMultipliers& multipliers, const UnitSide* side,
+                          Workspace& work) const;
+  static void take_known(const Region& region, std::size_t at, Workspace& work);
   void first_layer_bounds(const Box& box, Workspace& work) const;
   void first_layer_within_budget(const Box& box, Workspace& work) const;
-  void hidden_layer_bounds(const Box& box, std::size_t at, Workspace& work) const;
-  void interval_bounds(std::size_t at, Workspace& work) const;
+  void hidden_layer_bounds(const Region& region, std::size_t at, Workspace& work) const;
+  void interval_bounds(const Region& region, std::size_t at, Workspace& work) const;
   void take_maxima(std::size_t at, Workspace& work) const;
   bool decide_units(const Region& region, std::size_t at, Workspace& work) const;
   double backward_bounds(std::vector<double>& coefficient, std::size_t layer, const Workspace& work,

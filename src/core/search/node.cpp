@@ -47,6 +47,9 @@ std::size_t bytes_of(const Node& node) {
                                          node.coherence_prices, node.basis.columns, node.basis.rows);
   for (const std::vector<Prices>* all : {&node.prices, &node.coherence_prices})
     for (const Prices& prices : *all) sum += bytes(prices.goals, prices.rules, prices.points) + prices.units.bytes();
+  if (node.ranges)
+    for (const auto* ends : {&node.ranges->low, &node.ranges->high})
+      for (const std::vector<double>& layer : *ends) sum += bytes(layer);
   if (node.tree_prices) sum += sizeof(TreePrices) + bytes(node.tree_prices->shares, node.tree_prices->goals);
   return sum;
 }

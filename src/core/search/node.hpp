@@ -50,6 +50,7 @@ struct Node {
   std::vector<Multipliers> multipliers;           // per goal: of the last evaluation, the parent's at first
   std::vector<Prices> prices;                     // per part of the circuit, alike; none before they were sought
   std::vector<UnitSplit> splits;                  // of hidden units, on the way from the root
+  std::shared_ptr<const UnitRanges> ranges;       // what units can be: found at the node or above it; none at first
   Basis basis;                                    // of the programme of its units: the parent's at first
   std::vector<Prices> coherence_prices;           // as prices, where values must fit together
   std::shared_ptr<const TreePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
@@ -70,7 +71,7 @@ inline Node root_node(const Problem& problem, std::uint32_t alternative, double 
 
 // The rows of a node that may be better than the cut-off. If likelihood has a weight, any cost may be.
 inline Region region_of(const Problem& problem, const Node& node, double cutoff) {
-  return {node.box, problem.likelihood_weight > 0 ? kInf : cutoff, node.splits};
+  return {node.box, problem.likelihood_weight > 0 ? kInf : cutoff, node.splits, node.ranges.get()};
 }
 
 // What prices say of every part of a circuit.
@@ -104,7 +105,7 @@ struct RowValues {
 
 // The linear programme of a network's units and what it says of the node that it was last solved for.
 struct UnitWork {
-  explicit UnitWork(const Network& of) : network(of), triangles(of) {}
+  explicit UnitWork(const Network& of) : network(of), triangles(of), walk(of), walk_score(of.workspace({})) {}
 
   const Network& network;
   Triangles triangles;
@@ -115,6 +116,8 @@ struct UnitWork {
   // And the units that are off their ReLU where these point to; whether the row there misses the goal, but hardly the threshold.
   std::vector<Triangles::Candidate> candidates;
   bool comes_first = false;
+  Triangles walk;  // that of regions which are walked through, and what their units can be
+  std::unique_ptr<ScoreWorkspace> walk_score;
 };
 
 // The decomposition of the trees of every alternative, and local search.

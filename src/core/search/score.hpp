@@ -70,11 +70,18 @@ struct UnitSplit {
   bool on;
 };
 
+// What hidden units can be before their ReLU, per layer and unit, in all rows of interest: of a node's box and splits, that reach
+// all goals and cost no more than the cut-off did when this was found.
+struct UnitRanges {
+  std::vector<std::vector<double>> low, high;
+};
+
 // The rows of a node that are of interest: those of a box that cost no more than a budget, with some units decided.
 struct Region {
   const Box& box;
   double budget = std::numeric_limits<double>::infinity();
   std::span<const UnitSplit> splits = {};
+  const UnitRanges* known = nullptr;  // if more is known of units than follows from the others
 };
 
 // Tables of the goals of one alternative, and buffers in which relaxations are computed; one per thread. Each classifier has

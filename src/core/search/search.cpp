@@ -55,6 +55,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
+    if (!walked_ && statistics_.nodes >= problem_.nodes_before_ranges) walk_from_others(starts);
     if (has_tree_work_ && statistics_.nodes == problem_.nodes_before_trees) begin_trees();
     if (statistics_.nodes >= problem_.nodes_before_rounds && !recorder_)
       look_at_round();
@@ -71,8 +72,16 @@ void Search::find_first_answers(const std::vector<std::vector<double>>& starts) 
   const auto more = [this] { return go_on(); };
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) known_rows(problem_, starts, a, pool_, workspace, more);
   single_change_scan(problem_, pool_, workspace, more);
-  if (workspace.units) walk_regions(problem_, starts, pool_, workspace, more);
+  if (workspace.units) walk_regions(problem_, starts, 0, tolerance::kRegionStarts, pool_, workspace, more);
   if (problem_.likelihood && problem_.likelihood->has_blocks() && problem_.likelihood_weight == 0) search_from_known(starts);
+}
+
+// A search that is not over soon gains most by better answers: walks from the rows that it did not begin with.
+void Search::walk_from_others(const std::vector<std::vector<double>>& starts) {
+  walked_ = true;
+  if (Workspace& workspace = workspace_of(0); workspace.units)
+    walk_regions(problem_, starts, tolerance::kRegionStarts, tolerance::kMoreRegionStarts, pool_, workspace,
+                 [this] { return go_on(); });
 }
 
 // Of every alternative, the best known row and what is near it: it may be better in the end than one that is better now, and

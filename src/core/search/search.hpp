@@ -40,6 +40,7 @@ class Search {
   };
 
   void find_first_answers(const std::vector<std::vector<double>>& starts);
+  void walk_from_others(const std::vector<std::vector<double>>& starts);
   void search_from_known(const std::vector<std::vector<double>>& starts);
   void add_root(std::uint32_t alternative);
   void begin_trees();
@@ -74,6 +75,7 @@ class Search {
   bool uses_trees_ = false;  // and they are by now
   double started_, polled_;
   bool stopped_ = false;
+  bool walked_ = false;         // from all known rows
   bool has_all_roots_ = false;  // before, nothing is known of rows that no node in the queue has
 };
 

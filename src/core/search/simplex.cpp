@@ -30,6 +30,11 @@ LIKELY_CLONES double eliminate(double* row, const double* pivot_row, double by, 
   return lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
 
+// The same without the norm.
+LIKELY_CLONES void subtract(double* row, const double* pivot_row, double by, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) row[k] -= by * pivot_row[k];
+}
+
 }  // namespace
 
 void LinearProgramme::reset(std::size_t count) {
@@ -134,7 +139,7 @@ void Simplex::move(std::size_t column, double to) {
   value_[nonbasic_[column]] = to;
 }
 
-void Simplex::pivot(std::size_t row, std::size_t column) {
+void Simplex::pivot(std::size_t row, std::size_t column, bool with_norms) {
   double* pivot_row = tableau_.data() + row * columns_;
   const double inverse = 1 / pivot_row[column];
   // entering = inverse leaving - sum of the others: the row of the entering variable.
@@ -149,7 +154,10 @@ void Simplex::pivot(std::size_t row, std::size_t column) {
     const double factor = other[column];
     if (factor == 0) continue;
     other[column] = 0;
-    norm_[r] = eliminate(other, pivot_row, -factor, columns_);
+    if (with_norms)
+      norm_[r] = eliminate(other, pivot_row, -factor, columns_);
+    else
+      subtract(other, pivot_row, -factor, columns_);
   }
   const std::uint32_t enters = nonbasic_[column], leaves = basic_[row];
   const double price = reduced_[enters];
@@ -251,6 +259,92 @@ Simplex::End Simplex::solve(double cutoff, std::size_t most_pivots) {
     move(column, value_[nonbasic_[column]] + (bound - value_[leaves]) / tableau_[row * columns_ + column]);
     value_[leaves] = bound;
     pivot(row, column);
+  }
+}
+
+// The nonbasic variable whose move improves the objective most for how far all variables move with it.
+std::size_t Simplex::improving() const {
+  std::size_t best = columns_;
+  double most = 0;
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const std::uint32_t variable = nonbasic_[k];
+    if (high_[variable] <= low_[variable]) continue;
+    const double gain = value_[variable] == high_[variable] ? reduced_[variable] : -reduced_[variable];
+    if (gain > tolerance::kDualFeasible && gain * gain > most * weight_[k]) {
+      most = gain * gain / weight_[k];
+      best = k;
+    }
+  }
+  return best;
+}
+
+// How far a nonbasic variable can move before it or a basic one is at a bound; `row` is that one's, or none. Of several that are
+// about as near, the one with the largest entry (Harris 1973).
+double Simplex::step_to_bound(std::size_t column, double direction, std::size_t& row) const {
+  const std::uint32_t moved = nonbasic_[column];
+  const double own = high_[moved] - low_[moved];
+  double reach = own;
+  for (std::size_t r = 0; r < rows_; ++r) {
+    const double rate = direction * tableau_[r * columns_ + column];
+    if (std::abs(rate) <= tolerance::kLeastPivot) continue;
+    const std::uint32_t variable = basic_[r];
+    const double room = rate > 0 ? high_[variable] - value_[variable] : value_[variable] - low_[variable];
+    const double slack = tolerance::kPrimalFeasible * (1 + std::abs(value_[variable]));
+    reach = std::min(reach, (std::max(room, 0.0) + slack) / std::abs(rate));
+  }
+  row = rows_;
+  double largest = 0, step = own;
+  for (std::size_t r = 0; r < rows_; ++r) {
+    const double rate = direction * tableau_[r * columns_ + column];
+    if (std::abs(rate) <= std::max(tolerance::kLeastPivot, largest)) continue;
+    const std::uint32_t variable = basic_[r];
+    const double room = std::max(rate > 0 ? high_[variable] - value_[variable] : value_[variable] - low_[variable], 0.0);
+    if (room / std::abs(rate) > reach) continue;
+    largest = std::abs(rate);
+    step = room / std::abs(rate);
+    row = r;
+  }
+  if (own <= step) row = rows_;
+  return std::min(own, step);
+}
+
+// Devex (Forrest and Goldfarb 1992), before a pivot.
+void Simplex::update_weights(std::size_t row, std::size_t column) {
+  const double* entries = tableau_.data() + row * columns_;
+  const double entering = weight_[column], inverse = 1 / entries[column];
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const double ratio = entries[k] * inverse;
+    weight_[k] = std::max(weight_[k], ratio * ratio * entering);
+  }
+  weight_[column] = std::max(1.0, entering * inverse * inverse);
+}
+
+Simplex::End Simplex::improve(double enough, std::size_t most_pivots) {
+  const std::size_t most = pivots_ + most_pivots;
+  weight_.resize(columns_);
+  for (std::size_t k = 0; k < columns_; ++k) {  // a nonbasic variable counts as much as the range that it has
+    const double range = std::max(high_[nonbasic_[k]] - low_[nonbasic_[k]], tolerance::kLeastMove);
+    weight_[k] = 1 / (range * range);
+  }
+  for (std::size_t since = 0;; ++since) {
+    const std::size_t column = improving();
+    if (column == columns_) return End::kOptimal;
+    if (objective() <= enough) return End::kCutOff;
+    if (pivots_ >= most || since >= 2 * most_pivots) return End::kStopped;
+    const std::uint32_t enters = nonbasic_[column];
+    const double direction = value_[enters] == high_[enters] ? -1 : 1;
+    std::size_t row = rows_;
+    const double step = step_to_bound(column, direction, row);
+    if (row == rows_) {
+      move(column, direction > 0 ? high_[enters] : low_[enters]);
+      continue;
+    }
+    const std::uint32_t leaves = basic_[row];
+    const bool to_high = direction * tableau_[row * columns_ + column] > 0;
+    move(column, value_[enters] + direction * step);
+    value_[leaves] = to_high ? high_[leaves] : low_[leaves];
+    update_weights(row, column);
+    pivot(row, column, false);
   }
 }
 

@@ -34,6 +34,10 @@ class Simplex {
   // pivots.
   End solve(double cutoff, std::size_t most_pivots);
 
+  // From values that violate no bound, with another cost: the primal method, which keeps them so. Ends when the objective comes
+  // down to `enough`, too. Norms of rows, by which the dual method chooses, are then those of before.
+  End improve(double enough, std::size_t most_pivots);
+
   double objective() const;
   std::size_t pivots() const { return pivots_; }
   // By how much the objective grows per unit of a row's activity; if there is no solution, large enough to show it.
@@ -52,8 +56,11 @@ class Simplex {
   void to_bounds();
   void basic_values();
   void move(std::size_t column, double to);
-  void pivot(std::size_t row, std::size_t column);
+  void pivot(std::size_t row, std::size_t column, bool with_norms = true);
   std::size_t leaving() const;
+  std::size_t improving() const;
+  void update_weights(std::size_t row, std::size_t column);
+  double step_to_bound(std::size_t column, double direction, std::size_t& row) const;
   bool entering(std::size_t row, bool raise, double missing, std::size_t& column);
   void show_infeasible(std::size_t row, bool raise, double missing, double cutoff);
 
@@ -63,6 +70,7 @@ class Simplex {
   std::vector<std::uint32_t> basic_, nonbasic_;  // variables: columns, then rows
   std::vector<double> cost_, low_, high_, value_, reduced_;  // per variable
   std::vector<Step> steps_;
+  std::vector<double> weight_;  // of nonbasic variables: about how far basic ones move with them, squared
 };
 
 }  // namespace likely::search

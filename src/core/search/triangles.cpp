@@ -155,7 +155,22 @@ void Triangles::add_goals(const std::vector<Goal>& goals) {
   }
 }
 
-void Triangles::build(const Region& region, const std::vector<Goal>& goals, const ScoreWorkspace& workspace) {
+// Shares of a feature's other vertices are together at most 1.
+void Triangles::add_shares() {
+  for (std::size_t j = 0; j < base_.size(); ++j) {
+    if (bounds_->vertices.list[base_[j]].atom < 0 && bounds_->vertices.list[bounds_->vertices.first[j]].atom < 0) continue;
+    if (first_column_[j + 1] < first_column_[j] + 2) continue;
+    double* row = add_row(0, 1, kOtherRow | static_cast<std::uint32_t>(1U << 20 | j));
+    for (std::size_t k = first_column_[j]; k < first_column_[j + 1]; ++k) row[k] = 1;
+  }
+}
+
+void Triangles::add_budget() {
+  double* row = add_row(0, bounds_->vertices.spare, kOtherRow | static_cast<std::uint32_t>(1U << 21));
+  std::copy_n(programme_.cost.begin(), first_column_.back(), row);
+}
+
+void Triangles::build(const Region& region, const std::vector<Goal>& goals, const ScoreWorkspace& workspace, bool with_budget) {
   bounds_ = static_cast<const Network::Workspace*>(&workspace);
   const std::size_t layers = bounds_->low.size();
   for (auto* each : {&column_of_, &row_of_, &decided_}) each->resize(layers);
@@ -195,18 +210,14 @@ void Triangles::build(const Region& region, const std::vector<Goal>& goals, cons
       for (std::size_t i = 0; i < layer.inputs && bounds_->high[at][o] > 0; ++i)
         influence_[at - 1][i] += influence_[at][o] * std::abs(layer.weight[o * layer.inputs + i]);
   }
-  for (std::size_t j = 0; j < base_.size(); ++j) {
-    if (bounds_->vertices.list[base_[j]].atom < 0 && bounds_->vertices.list[bounds_->vertices.first[j]].atom < 0) continue;
-    if (first_column_[j + 1] < first_column_[j] + 2) continue;
-    double* row = add_row(0, 1, kOtherRow | static_cast<std::uint32_t>(1U << 20 | j));
-    for (std::size_t k = first_column_[j]; k < first_column_[j + 1]; ++k) row[k] = 1;
-  }
+  add_shares();
+  if (with_budget && bounds_->vertices.binding) add_budget();
   simplex_.load(programme_);
 }
 
 // -- its solution -------------------------------------------------------------------------------------------------------
 
-Simplex::End Triangles::solve(const Basis& start, double cutoff) {
+void Triangles::start_from(const Basis& start) {
   std::vector<std::uint32_t> basic, nonbasic;
   auto place = [](const std::vector<std::uint32_t>& sorted, std::uint32_t key) {
     return std::binary_search(sorted.begin(), sorted.end(), key);
@@ -216,12 +227,31 @@ Simplex::End Triangles::solve(const Basis& start, double cutoff) {
   for (std::size_t r = 0; r < row_keys_.size(); ++r)
     if (place(start.rows, row_keys_[r])) nonbasic.push_back(static_cast<std::uint32_t>(columns_.size() + r));
   simplex_.start_from(basic, nonbasic);
+}
+
+Simplex::End Triangles::solve(const Basis& start, double cutoff) {
+  start_from(start);
   const double enough = cutoff - cheapest_ + 2 * tolerance::bound_rounding(cutoff);
   const std::size_t most = tolerance::kPivotsPerRow * (programme_.rows + programme_.columns);
   perturb(std::isfinite(enough) ? std::max(enough, 0.0) : 1);
   simplex_.solve(kInf, most);
   simplex_.set_cost(programme_.cost);
   return simplex_.solve(enough, most);
+}
+
+Simplex::End Triangles::solve_for(const UnitSide& side, double enough) {
+  const double* terms = expression_[side.layer].data() + side.unit * programme_.columns;
+  std::vector<double> cost(programme_.columns);
+  for (std::size_t k = 0; k < cost.size(); ++k) cost[k] = -side.sign * terms[k];
+  simplex_.set_cost(cost);
+  return simplex_.improve(side.sign * constants_[side.layer][side.unit] - enough, tolerance::kPivotsOfRange);
+}
+
+double Triangles::argument(std::size_t layer, std::size_t unit) const {
+  const double* terms = expression_[layer].data() + unit * programme_.columns;
+  double sum = constants_[layer][unit];
+  for (std::size_t k = 0; k < programme_.columns; ++k) sum += terms[k] * simplex_.value(static_cast<std::uint32_t>(k));
+  return sum;
 }
 
 // Raises every cost by a part of a small share of `room` that is its own.

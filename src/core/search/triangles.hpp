@@ -28,10 +28,19 @@ class Triangles {
 
   explicit Triangles(const Network& network) : network_(network) {}
 
-  // The programme of a region that the workspace was entered with.
-  void build(const Region& region, const std::vector<Goal>& goals, const ScoreWorkspace& workspace);
+  // The programme of a region that the workspace was entered with; with its budget as a row, which the cheapest point keeps
+  // anyway, or without.
+  void build(const Region& region, const std::vector<Goal>& goals, const ScoreWorkspace& workspace, bool with_budget = false);
+  // Brings the variables of a basis into it.
+  void start_from(const Basis& start);
   // Solves it; the objective is the cost.
   Simplex::End solve(const Basis& start, double cutoff);
+  // Goes on with the greatest of `sign` times a unit before its ReLU as the objective, until it is `enough`.
+  Simplex::End solve_for(const UnitSide& side, double enough);
+  // A unit before its ReLU in the solution.
+  double argument(std::size_t layer, std::size_t unit) const;
+  std::size_t pivots() const { return simplex_.pivots(); }
+  std::size_t size() const { return programme_.rows * programme_.columns; }
   double objective() const { return cheapest_ + simplex_.objective(); }
   Basis basis() const { return basis_of(simplex_); }
   const UnitMultipliers& multipliers();
@@ -59,6 +68,8 @@ class Triangles {
   double add_relus(std::size_t at, const double* weights, double* terms) const;
   void add_unit(std::size_t at, std::size_t h);
   void add_goals(const std::vector<Goal>& goals);
+  void add_shares();
+  void add_budget();
   void perturb(double room);
   double* add_row(double low, double high, std::uint32_t key);
   double effect(std::size_t vertex, std::size_t feature, std::size_t h) const;

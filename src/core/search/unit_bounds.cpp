@@ -25,18 +25,36 @@ bool Network::enter(const Region& region, ScoreWorkspace& workspace) const {
   if (later_.empty()) return true;
   work.vertices.find(domain_, region);
   first_layer_bounds(region.box, work);
+  take_known(region, 0, work);
   if (work.vertices.binding) first_layer_within_budget(region.box, work);
   if (!decide_units(region, 0, work)) return false;
   for (std::size_t at = 1; at < later_.size(); ++at) {
-    hidden_layer_bounds(region.box, at, work);
+    hidden_layer_bounds(region, at, work);
     if (!decide_units(region, at, work)) return false;
   }
   next_layer_sizes(later_.size(), work.size[later_.size() - 1], work.size[later_.size()]);
   return true;
 }
 
-// Units of a layer that were decided are on the side that they were decided for; false if one cannot be.
+// What was known of a layer before.
+void Network::take_known(const Region& region, std::size_t at, Workspace& work) {
+  if (region.known == nullptr) return;
+  for (std::size_t h = 0; h < work.low[at].size(); ++h) {
+    work.low[at][h] = std::max(work.low[at][h], region.known->low[at][h]);
+    work.high[at][h] = std::min(work.high[at][h], region.known->high[at][h]);
+  }
+}
+
+UnitRanges Network::ranges(const ScoreWorkspace& workspace) const {
+  const auto& work = static_cast<const Workspace&>(workspace);
+  return {work.low, work.high};
+}
+
+// Units of a layer that were decided are on the side that they were decided for; false if one cannot be, or cannot be what is
+// known of it.
 bool Network::decide_units(const Region& region, std::size_t at, Workspace& work) const {
+  for (std::size_t h = 0; h < work.low[at].size(); ++h)
+    if (work.low[at][h] > work.high[at][h]) return false;
   for (const UnitSplit& split : region.splits) {
     if (split.layer != at) continue;
     double &low = work.low[at][split.unit], &high = work.high[at][split.unit];
@@ -110,7 +128,7 @@ void Network::first_layer_within_budget(const Box& box, Workspace& work) const {
 }
 
 // Interval arithmetic through one layer; notes the units whose side of 0 it does not tell.
-void Network::interval_bounds(std::size_t at, Workspace& work) const {
+void Network::interval_bounds(const Region& region, std::size_t at, Workspace& work) const {
   const Layer& layer = later_[at - 1];
   std::vector<double>&low = work.low[at], &high = work.high[at];
   low = layer.bias;
@@ -126,14 +144,15 @@ void Network::interval_bounds(std::size_t at, Workspace& work) const {
   }
   next_layer_sizes(at, work.size[at - 1], work.size[at]);
   widen(at, work);
+  take_known(region, at, work);
   for (std::size_t o = 0; o < layer.outputs; ++o)
     if (low[o] < 0 && high[o] > 0) work.unstable.push_back(o);
 }
 
 // What the units of hidden layer `at` can be, given the layers before: by intervals, and where a unit is unstable by these,
 // by a linear function above it and one below.
-void Network::hidden_layer_bounds(const Box& box, std::size_t at, Workspace& work) const {
-  interval_bounds(at, work);
+void Network::hidden_layer_bounds(const Region& region, std::size_t at, Workspace& work) const {
+  interval_bounds(region, at, work);
   const Layer& layer = later_[at - 1];
   const std::size_t count = 2 * work.unstable.size();
   work.functions.assign(units_ * count, 0.0);
@@ -150,7 +169,7 @@ void Network::hidden_layer_bounds(const Box& box, std::size_t at, Workspace& wor
       work.functions[h * count + i] = coefficient[h];
     }
   }
-  maximise(box, count, work);
+  maximise(region.box, count, work);
   take_maxima(at, work);
 }
 

@@ -33,9 +33,14 @@ struct Unit {
 
 }  // namespace
 
-void Network::aggregate(const Region& region, const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
-                        ScoreWorkspace& workspace, Relaxation& out) const {
-  auto& work = static_cast<Workspace&>(workspace);
+// A linear function of the first layer: its constant (the biases are not in it) and the sizes of all terms.
+struct Network::Carried {
+  double constant = 0, size = 0;
+};
+
+// Carries the prices of goals and units, and one unit that is to be bounded, backwards to the first layer (work.coefficient).
+Network::Carried Network::carry_backwards(const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
+                                          const UnitSide* side, Workspace& work) const {
   const Layer& last = later_.back();
   std::vector<double>& coefficient = work.coefficient;
   coefficient.assign(last.inputs, 0.0);
@@ -56,18 +61,40 @@ void Network::aggregate(const Region& region, const std::vector<Goal>& goals, co
       coefficient[h] = unit.slope(coefficient[h], constant);
       size += unit.size() * (work.size[at][h] + std::max(std::abs(unit.low), std::abs(unit.high)));
     }
+    if (side != nullptr && side->layer == at) {
+      coefficient[side->unit] += side->sign;
+      size += work.size[at][side->unit];
+    }
     if (at == 0) break;
     const Layer& before = later_[at - 1];
     std::vector<double> carried(before.inputs, 0.0);
     for (std::size_t o = 0; o < before.outputs; ++o) {
+      if (coefficient[o] == 0) continue;
       constant += coefficient[o] * before.bias[o];
       for (std::size_t i = 0; i < before.inputs; ++i) carried[i] += coefficient[o] * before.weight[o * before.inputs + i];
     }
     coefficient = std::move(carried);
   }
-  out.constant = constant + bias_part(coefficient);
-  bound_by_feature(region.box, coefficient, out);
-  out.rounding = tolerance::kRoundingsOfBound * roundoff_ * size;
+  return {constant, size};
+}
+
+void Network::aggregate(const Region& region, const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
+                        ScoreWorkspace& workspace, Relaxation& out) const {
+  auto& work = static_cast<Workspace&>(workspace);
+  const Carried carried = carry_backwards(goals, multipliers, nullptr, work);
+  out.constant = carried.constant + bias_part(work.coefficient);
+  bound_by_feature(region.box, work.coefficient, out);
+  out.rounding = tolerance::kRoundingsOfBound * roundoff_ * carried.size;
+}
+
+double Network::greatest_of_unit(const Region& region, const std::vector<Goal>& goals, const UnitMultipliers& multipliers,
+                                 const UnitSide& side, ScoreWorkspace& workspace) const {
+  auto& work = static_cast<Workspace&>(workspace);
+  const Carried carried = carry_backwards(goals, multipliers, &side, work);
+  work.functions.assign(work.coefficient.begin(), work.coefficient.end());
+  maximise(region.box, 1, work);
+  return carried.constant + bias_part(work.coefficient) + work.maximum[0] +
+         tolerance::kRoundingsOfBound * roundoff_ * carried.size;
 }
 
 std::vector<std::vector<double>> Network::above_argument(const ScoreWorkspace& workspace) const {

@@ -7,6 +7,7 @@
 #include "duals.hpp"
 #include "fixing.hpp"
 #include "heuristics.hpp"
+#include "unit_ranges.hpp"
 
 namespace likely::search {
 
@@ -31,6 +32,19 @@ bool solve_units(const Problem& problem, Node& node, double cutoff, Workspace& w
   return true;
 }
 
+// A search that is not over soon is a hard one: what units can be is worth the time then. A checker could not derive it from what
+// a certificate has.
+bool ranges_pay(const Problem& problem, const Node& node, double cutoff, const Follower* follower) {
+  return !problem.likelihood && cutoff < kInf && node.order >= problem.nodes_before_ranges &&
+         !(follower != nullptr && follower->records());
+}
+
+// The node with narrower ranges of its units; false if it has no row that is better than the cut-off.
+bool narrow_units(const Problem& problem, Node& node, double cutoff, Workspace& workspace) {
+  node.ranges = tighten_ranges(problem, node, cutoff, workspace);
+  return node.ranges && solve_units(problem, node, cutoff, workspace);
+}
+
 }  // namespace
 
 Outcome propagate_units(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
@@ -39,10 +53,15 @@ Outcome propagate_units(const Problem& problem, Node& node, double cutoff, Evalu
     if (follower != nullptr) follower->after(step, node, outcome == Outcome::kOpen);
     return outcome;
   };
+  bool narrows = ranges_pay(problem, node, cutoff, follower);
   for (int round = 0; round < tolerance::kUnitRounds; ++round) {
-    const bool left = solve_units(problem, node, cutoff, workspace);
-    const Outcome outcome = !left ? Outcome::kEmpty : node.bound >= cutoff ? Outcome::kCutOff : Outcome::kOpen;
-    if (after(Step::kUnits, outcome) != Outcome::kOpen) return outcome;
+    auto outcome = [&](bool left) {
+      return after(Step::kUnits, !left ? Outcome::kEmpty : node.bound >= cutoff ? Outcome::kCutOff : Outcome::kOpen);
+    };
+    Outcome found = outcome(solve_units(problem, node, cutoff, workspace));
+    if (found == Outcome::kOpen && narrows) found = outcome(narrow_units(problem, node, cutoff, workspace));
+    if (found != Outcome::kOpen) return found;
+    narrows = false;
     if (cutoff == kInf) break;
     const bool changed =
         reduced_cost_fixing(problem, evaluation, workspace.units->aggregate, workspace.units->dual, cutoff, node.box);
@@ -60,7 +79,8 @@ std::vector<Node> split_unit(const Node& node, double cutoff, Workspace& workspa
   const std::vector<Triangles::Candidate> candidates = triangles.candidates();
   std::vector<Node> best;
   double most = -kInf;
-  for (std::size_t i = 0; i < std::min(candidates.size(), tolerance::kProbedUnits); ++i) {
+  const std::size_t most_probes = node.ranges ? tolerance::kProbedUnits : tolerance::kProbedUnitsAtFirst;
+  for (std::size_t i = 0; i < std::min(candidates.size(), most_probes); ++i) {
     std::vector<Node> parts(2, node);
     double gained = 1;
     for (const bool on : {false, true}) {
@@ -120,41 +140,26 @@ std::vector<Box> split_fraction(const Problem& problem, const Node& node, const 
   return parts;
 }
 
-void try_solution(const Problem& problem, const Node& node, SolutionPool& pool, Workspace& workspace) {
-  if (!workspace.units->solved) return;
-  std::vector<double> row;
-  workspace.units->triangles.row(row);
-  if (test_row(problem, row, node.alternative, pool, workspace)) {
-    pull_back(problem, row, node.alternative, pool, workspace);
-    return;
-  }
-  if (!problem.likelihood || node.order % tolerance::kNodesBetweenWalks != 0 || problem.domain.cost(row.data()) >= pool.cutoff())
-    return;
-  if (const Solution* known = pool.best_of(node.alternative))  // the programme knows nothing of likelihood
-    walk_towards(problem, row, std::vector<double>(known->row), node.alternative, pool, workspace);
-}
-
 namespace {
 
 // Walks from a row; `cheapest` is where to.
 void walk_from(const Problem& problem, std::vector<double> point, std::uint32_t alternative, const std::vector<double>& cheapest,
                SolutionPool& pool, Workspace& workspace) {
   UnitWork& units = *workspace.units;
-  ScoreWorkspace& score = *workspace.scores[alternative];
   const Box box = whole(problem.domain);
   std::vector<double> row;
   double before = kInf;
   for (int step = 0; step < tolerance::kRegionSteps; ++step) {
     const std::vector<UnitSplit> sides = units.network.sides(point.data());
     const Region region{box, kInf, sides};
-    if (!problem.score->enter(region, score)) return;
-    units.triangles.build(region, problem.goals(alternative), score);
-    if (units.triangles.solve({}, before) != Simplex::End::kOptimal) return;
-    if (before < kInf && units.triangles.objective() > before - bound_rounding(before)) return;
-    before = units.triangles.objective();
-    units.triangles.row(row);
+    if (!problem.score->enter(region, *units.walk_score)) return;
+    units.walk.build(region, problem.goals(alternative), *units.walk_score);
+    if (units.walk.solve({}, before) != Simplex::End::kOptimal) return;
+    if (before < kInf && units.walk.objective() > before - bound_rounding(before)) return;
+    before = units.walk.objective();
+    units.walk.row(row);
     if (test_row(problem, row, alternative, pool, workspace)) pull_back(problem, row, alternative, pool, workspace);
-    units.triangles.point(point);
+    units.walk.point(point);
     for (std::size_t j = 0; j < point.size(); ++j)
       if (problem.domain.features[j].atom_of(point[j]) < 0 && problem.domain.features[j].atom_of(cheapest[j]) < 0)
         point[j] += tolerance::kRegionStep * (cheapest[j] - point[j]);
@@ -163,8 +168,28 @@ void walk_from(const Problem& problem, std::vector<double> point, std::uint32_t 
 
 }  // namespace
 
-void walk_regions(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace,
-                  const std::function<bool()>& more) {
+void try_solution(const Problem& problem, const Node& node, SolutionPool& pool, Workspace& workspace) {
+  if (!workspace.units->solved) return;
+  std::vector<double> row;
+  workspace.units->triangles.row(row);
+  const double before = pool.best();
+  const Solution* known = pool.best_of(node.alternative);
+  if (test_row(problem, row, node.alternative, pool, workspace)) {
+    pull_back(problem, row, node.alternative, pool, workspace);
+  } else if (known != nullptr && (node.ranges || node.order % tolerance::kNodesBetweenWalks == 0) &&
+             problem.domain.cost(row.data()) < pool.cutoff()) {  // the programme knows nothing of likelihood, and ReLUs roughly
+    walk_towards(problem, row, std::vector<double>(known->row), node.alternative, pool, workspace);
+  }
+  if (problem.likelihood) return;
+  std::vector<double> cheapest;
+  cheapest_row(problem.domain, whole(problem.domain), cheapest);
+  if (node.ranges) walk_from(problem, row, node.alternative, cheapest, pool, workspace);  // takes less than the ranges did
+  if (pool.best() < before)
+    walk_from(problem, std::vector<double>(pool.best_of(node.alternative)->row), node.alternative, cheapest, pool, workspace);
+}
+
+void walk_regions(const Problem& problem, const std::vector<std::vector<double>>& rows, std::size_t first, std::size_t count,
+                  SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more) {
   if (problem.likelihood) return;
   std::vector<double> cheapest;
   cheapest_row(problem.domain, whole(problem.domain), cheapest);
@@ -180,7 +205,7 @@ void walk_regions(const Problem& problem, const std::vector<std::vector<double>>
       if (inside) from.emplace_back(problem.domain.cost(row.data()), &row);
     }
     std::stable_sort(from.begin(), from.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-    for (std::size_t i = 0; i < std::min(from.size(), tolerance::kRegionStarts) && more(); ++i)
+    for (std::size_t i = first; i < std::min(from.size(), first + count) && more(); ++i)
       walk_from(problem, *from[i].second, a, cheapest, pool, workspace);
   }
 }

@@ -27,9 +27,9 @@ std::vector<Box> split_fraction(const Problem& problem, const Node& node, const 
 // The solution of the node's programme as a row.
 void try_solution(const Problem& problem, const Node& node, SolutionPool& pool, Workspace& workspace);
 
-// From the cheapest of the known rows: the best row with all units on the sides where they are, a step across towards the
-// cheapest row, and again.
-void walk_regions(const Problem& problem, const std::vector<std::vector<double>>& rows, SolutionPool& pool, Workspace& workspace,
-                  const std::function<bool()>& more);
+// From known rows, by their costs those from place `first` on, so many: the best row with all units on the sides where they are,
+// a step across towards the cheapest row, and again.
+void walk_regions(const Problem& problem, const std::vector<std::vector<double>>& rows, std::size_t first, std::size_t count,
+                  SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);
 
 }  // namespace likely::search
