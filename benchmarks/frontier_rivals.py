@@ -14,6 +14,8 @@ from frontier_questions import Numbers, Question, Table
 from likely.predictor import Form
 from likely.problem import Limits, Result
 
+#: An answer is certified if nothing is cheaper by more than this share: what an explanation claims, and MIP solvers.
+GAP = 1e-4
 #: An answer as good as this many times the best one known is near it.
 NEAR = 1.05
 
@@ -21,7 +23,7 @@ NEAR = 1.05
 def solved(solve: Callable[..., Result], question: Question, seconds: float) -> dict[str, Any]:
     """What an engine of ours says, how long it took, and how its best answer became better."""
     clock, processor = time.perf_counter(), time.process_time()
-    result = solve(question.problem, Limits(seconds=seconds), starts=question.starts)
+    result = solve(question.problem, Limits(seconds=seconds, relative_gap=GAP), starts=question.starts)
     took, used = time.perf_counter() - clock, time.process_time() - processor
     better: list[tuple[float, float]] = []
     for now in result.statistics.trace:

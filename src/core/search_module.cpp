@@ -139,8 +139,9 @@ void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> target
   refuse_other_variables(problem, circuit);
   if (targets.shape(0) != problem.alternatives.size() || given.shape(0) != targets.shape(0))
     throw std::invalid_argument("there must be a target, and the log-likelihood of what is given, per alternative");
-  problem.likelihood = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets),
-                                                            to_vector<double>(given), approximate);
+  problem.likelihood = std::make_unique<search::Likelihood>(
+      circuit, problem.domain, to_vector<double>(targets), to_vector<double>(given), approximate,
+      search::Likelihood::Measure::kLikelihood, weight == 0 || circuit.blocks() > 0);
   problem.likelihood_threshold = threshold;
   problem.likelihood_weight = weight;
 }
@@ -314,6 +315,7 @@ void bind_search(nb::module_& m) {
           },
           "features"_a, "coefficients"_a, "upper"_a)
       .def_rw("nodes_before_trees", &search::Problem::nodes_before_trees)
+      .def_rw("nodes_before_prices", &search::Problem::nodes_before_prices)
       .def_rw("nodes_before_ranges", &search::Problem::nodes_before_ranges)
       .def_rw("nodes_before_rounds", &search::Problem::nodes_before_rounds)
       .def("cut_at", &cut_at, "feature"_a, "breakpoints"_a)

@@ -120,6 +120,9 @@ inline constexpr double kSameWidth = 0.9;
 // Runs of cells per feature for which the bound of cost, score and likelihood together is computed.
 inline constexpr std::size_t kPricedRuns = 16;
 
+// Runs of cells per feature of which the hulls of leaves are made.
+inline constexpr std::size_t kHullRuns = 256;
+
 // -- duals --------------------------------------------------------------------------------------------------------------
 
 // Multipliers of a goal are tried from the first up, in powers of the growth, until the dual falls; the last, 4^39 times
@@ -190,6 +193,10 @@ inline constexpr std::uint64_t kNodesBetweenWalks = 8;
 
 // Nodes after which a search begins anew with it: some ten times its work on the first node, so that small searches lose little.
 inline constexpr std::uint64_t kNodesBeforeTrees = 500;
+// Where the likelihood has Gaussian blocks, whose nodes take long. Where it has none, nodes are fast and the decomposition has
+// work for every component: as many more for each so many of them.
+inline constexpr std::uint64_t kNodesBeforeLikelyTrees = 20;
+inline constexpr std::uint64_t kComponentsPerWait = 4;
 // Pairs of a leaf and a feature that its tree tests, at most: a sweep over more takes a good part of a tenth of a second.
 inline constexpr std::size_t kMostTreeWork = 4'000'000;
 // Sweeps over all features at a node that has no dual variables yet, and at one that has its parent's; and how often they are
@@ -200,6 +207,27 @@ inline constexpr int kTreeRounds = 2;
 // They end after so many that each closed less than this share of the gap.
 inline constexpr int kIdleSweeps = 3;
 inline constexpr double kLittleOfGap = 0.01;
+// With a likelihood: rounds of shares, then prices and points, and sweeps in each, at a node that has none yet and at one that
+// has its parent's. Without blocks there are no points, and many components.
+inline constexpr int kFirstLikelyRounds = 8;
+inline constexpr int kFirstLikelySweeps = 20;
+inline constexpr int kFirstMixtureRounds = 4;
+inline constexpr int kFirstMixtureSweeps = 10;
+inline constexpr int kLikelyRounds = 3;
+inline constexpr int kLikelySweeps = 5;
+// What lies between bound and cut-off is worth so many nats at most.
+inline constexpr double kMostNatsOfCost = 200.0;
+// Where prices change, shares stay in proportion, at least this part of them: a price of 0 would stay there. Below this share of
+// those of the cost alone, prices of goals are small and fall no more.
+inline constexpr double kLeastOfShares = 0.1;
+inline constexpr double kSmallPrice = 0.02;
+// The decomposition is of use if it lowers the line of a component by this part of what that is above the threshold at the
+// cut-off. Where it is not, it pauses for 3, 12, 39, 60 nodes on the way down: prices of likelihood alone are sought much faster.
+inline constexpr double kLittleOfSlack = 0.05;
+inline constexpr int kTreePauseGrowth = 3;
+inline constexpr int kLongestTreePause = 60;
+// Rows that a component's decomposition leaves out are less likely to it than the threshold by so many nats: e^-12 of it is lost.
+inline constexpr double kLeftOutBelow = 12.0;
 // The first guess of the prices: this share of what may be spent is enough; of a goal that is reached, this share of the largest.
 inline constexpr double kGuessedShare = 0.5;
 inline constexpr double kLeastGuess = 0.1;
@@ -220,6 +248,10 @@ inline constexpr double kApartOfGap = 0.1;
 
 // -- prices of likelihood -----------------------------------------------------------------------------------------------
 
+// Without Gaussian blocks, nodes that are made before so many others are not bounded by prices against a threshold.
+inline constexpr std::uint64_t kNodesBeforePrices = 200;
+// The parts of a circuit may have so many nodes together, per edge of the circuit.
+inline constexpr std::size_t kMostPartSize = 4;
 // Evaluations in search of the prices of one part of a circuit: at a node that has none yet, and at one that has its parent's.
 inline constexpr int kFirstPriceSteps = 40;
 inline constexpr int kPriceSteps = 6;
@@ -229,7 +261,7 @@ inline constexpr int kPriceRounds = 2;
 inline constexpr double kNearCutoff = 0.02;
 // A step that gains less (in nats) is the last; and a part that is at most this share of what is asked for is let be.
 inline constexpr double kPriceGain = 1e-7;
-inline constexpr double kLeastPartShare = 1e-4;
+inline constexpr double kLeastPartShare = 1e-2;
 // They are sought once more if the last ones closed at least this share of the gap.
 inline constexpr double kPriceProgress = 0.02;
 // Where values are removed: a part of the circuit below this logarithm of what is asked for is not looked at value by value; and
@@ -238,23 +270,6 @@ inline constexpr double kSmallPart = -12;
 inline constexpr double kFirstEdge = 0.05;
 // Parts of a term that are wider than this, in warped units, have corners in between.
 inline constexpr double kWideTerm = 0.25;
-// Newton's method on smoothed terms: the temperatures (in nats) at a node that has no prices yet and at others, how they fall,
-// and the last one; steps at each; the fall, in temperatures, that ends them; how often a step is halved; how far towards 0 a
-// price goes at once; and the least variance of a coordinate, where one candidate has all the weight.
-inline constexpr double kFirstTemperature = 1;
-inline constexpr double kWarmTemperature = 0.004;
-inline constexpr double kCooling = 0.25;
-inline constexpr double kLeastTemperature = 1e-3;
-inline constexpr int kNewtonSteps = 8;
-inline constexpr double kNewtonGain = 0.1;
-inline constexpr double kTrustedFall = 10;
-inline constexpr int kNewtonHalvings = 8;
-inline constexpr double kTowardsZero = 0.9;
-inline constexpr double kLeastSpread = 1e-12;
-// A step must keep this share of what it promises; a candidate with less weight has no part in variances.
-inline constexpr double kKeptFall = 0.1;
-inline constexpr double kLeastWeight = 1e-14;
-inline constexpr double kLeastLogWeight = -40;
 // The interior-point method for prices and points: how far every candidate is below its term's top at first (in nats), the
 // distance from the least bound that ends it, steps, the share of the way to the edge that a step goes, and the least variance of
 // a coordinate, where one candidate has all the weight.
@@ -265,13 +280,6 @@ inline constexpr double kTowardsEdge = 0.99;
 inline constexpr double kLeastProgrammeSpread = 1e-14;
 // A price of 0 begins where all that it is of is worth this much (in nats).
 inline constexpr double kFirstWorth = 1e-4;
-// A price of a hidden unit begins at least where all that it is of is worth this many temperatures.
-inline constexpr double kFirstRowWorth = 0.3;
-// Where prices point to a row that misses a goal, hidden units get prices if it misses the threshold by no more than this (in
-// nats): before, features are what is to be split. Units whose gaps are all worth less than the second number are ranked without
-// prices.
-inline constexpr double kNearlyLikely = 0.5;
-inline constexpr double kLeastUnitWorth = 0.05;
 // A price is first tried in powers of this.
 inline constexpr double kPriceGrowth = 8;
 inline constexpr int kPriceTrials = 6;
@@ -287,6 +295,13 @@ inline constexpr int kMovesBeyond = 4;
 // Rows of which all single changes are looked at: while a row is repaired, and while an answer of a forest is improved.
 inline constexpr int kRepairEvaluations = 60;
 inline constexpr int kMoveEvaluations = 200;
+// Local search leaves out components that a row is less likely to than to the best by so many nats, and does not add up the
+// others where all are below the threshold by as many.
+inline constexpr double kFarBelow = 20;
+// Known rows from which local search begins where the trees are decomposed and there is a likelihood, the cheapest first.
+inline constexpr std::size_t kImprovedStarts = 3;
+// With a likelihood, the row that the decomposition of trees points to is repaired at every so manyth node.
+inline constexpr std::uint64_t kNodesBetweenRepairs = 8;
 // Bisections of how far a number is pulled back.
 inline constexpr int kPullBackSteps = 16;
 // Two-variable moves: by how much goal and rule are overfulfilled, relative to their terms; the first that is enough.

@@ -191,10 +191,12 @@ TEST_CASE("with prices the bound of coherence is above coherence and rewards tog
       rewards.at_anchor[j] = uniform(setting.rng, -1, 1);
       for (std::size_t k = 0; k < f.atom.size(); ++k) rewards.atom[f.first_atom + k] = -rewards.cost * f.atom_cost[k];
     }
+    Likelihood::Hulls hulls;
+    coherence.fill_hulls(box, hulls);
     double upper = -kInf;
     for (std::size_t p = 0; p < parts.size(); ++p) {
       parts[p].rewards = rewards;
-      upper = log_sum(upper, coherence.price(box, 0, p, parts[p]));
+      upper = log_sum(upper, coherence.price(box, &hulls, 0, p, parts[p]));
       coherence.descend(p, parts[p]);
     }
     for (int draw = 0; draw < 60; ++draw) {

@@ -81,6 +81,7 @@ TEST_CASE("values that a row below the cut-off has stay") {
       CHECK(bound <= setting.cheapest());
       bounded += bound > 0.5 * setting.cheapest() ? 1 : 0;
       prices = duals.prices();
+      duals.reduce_costs();
       duals.filter(cutoff);
       for (const std::vector<double>& row : setting.answers)
         if (setting.cost(row) < cutoff) CHECK(setting.box.contains(setting.domain, row.data()));

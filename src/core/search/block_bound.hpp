@@ -39,7 +39,11 @@ class BlockBound {
 
   // The tangent and the greatest terms over a box; z0 goes on from where it is. Without rewards, of the density alone.
   void bound(const Box& box, const Rewards* rewards, Tangent& tangent) const;
-  // The greatest term of variable i over low..high; -infinity if it has no density there.
+  // The greatest term of variable i over low..high, and the z at which that is; -infinity if it has no density there.
+  struct Best {
+    double z, value;
+  };
+  Best best(const Tangent& tangent, const Rewards* rewards, std::size_t i, double low, double high) const;
   double greatest(const Tangent& tangent, const Rewards* rewards, std::size_t i, double low, double high) const;
 
   // By how much the tangent is above log N where its terms are greatest, and each variable's part in that.
@@ -57,9 +61,6 @@ class BlockBound {
   const Warp& warp(std::size_t i) const { return *warps_[i]; }
 
  private:
-  struct Best {
-    double z, value;
-  };
   // The upper hull of points of a term: its corners.
   struct Hull {
     std::vector<double> z, height;
@@ -68,7 +69,6 @@ class BlockBound {
   // Calls work(from, to, anchor, height, rise): for z in from..to, log slope and reward are at most height + rise (z - anchor).
   template <class Work>
   void each_line(std::size_t i, double low, double high, const Rewards* rewards, double at, const Work& work) const;
-  Best best(const Tangent& tangent, const Rewards* rewards, std::size_t i, double low, double high) const;
   Hull hull(std::size_t i, const Range& range, const Rewards* rewards, double at) const;
   bool ascend(const Box& box, const Rewards* rewards, Tangent& tangent) const;
   void newton_step(const std::vector<Hull>& hulls, const std::vector<std::size_t>& edges, std::vector<double>& gradient,

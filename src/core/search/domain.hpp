@@ -60,6 +60,11 @@ struct Domain {
   double cost(const double* row) const;
 };
 
+// What every value costs, over all cells and atoms; of a cell, the least of its numbers.
+struct ValueCosts {
+  std::vector<double> cell, atom;
+};
+
 // Cells first..last of a feature's numbers, and within them low <= v <= high. Empty if first > last.
 struct Range {
   std::int32_t first, last;

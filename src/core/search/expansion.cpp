@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "../tolerances.hpp"
 #include "branching.hpp"
 #include "heuristics.hpp"
 #include "propagation.hpp"
@@ -29,11 +30,10 @@ struct Expander::Look {
 
 namespace {
 
-// Whether prices point to rows that are worth a closer look: at the root, and now and then. What units and trees know of a node
-// is in the workspace, and would be lost.
+// Whether prices point to rows that are worth a closer look: at the root, and now and then. What units know of a node is in the
+// workspace, and would be lost; what trees know of it, too: there, the look comes last.
 bool points_to_rows(const Problem& problem, const Workspace& workspace) {
-  return problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0 && !workspace.units &&
-         !workspace.trees;
+  return problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0 && !workspace.units;
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ Expansion Expander::expand(Node node, SolutionPool& pool, Workspace& workspace, 
   Expansion out;
   if (!propagate_node(look, out)) return out;
   try_node(problem_, look.node, look.evaluation, pool, workspace);
-  if (std::has_single_bit(look.node.order) && points_to_rows(problem_, workspace))
-    dive(problem_, look.node, look.evaluation, pool, workspace);
+  const bool dives = std::has_single_bit(look.node.order) && points_to_rows(problem_, workspace);
+  if (dives && !workspace.trees) dive(problem_, look.node, look.evaluation, pool, workspace);
   if (workspace.units) try_solution(problem_, look.node, pool, workspace);
   if (workspace.trees) try_tree_row(problem_, look.node, pool, workspace);
   if (is_done(look)) return out;
@@ -72,6 +72,10 @@ Expansion Expander::expand(Node node, SolutionPool& pool, Workspace& workspace, 
   } else {
     prune(look.node, pool, follower);
     out.pruned = look.node.bound;
+  }
+  if (dives && workspace.trees) {
+    look.node.tree_wait = tolerance::kLongestTreePause;
+    dive(problem_, look.node, look.evaluation, pool, workspace);
   }
   return out;
 }
@@ -119,7 +123,7 @@ std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) c
   const Node& node = look.node;
   const double cutoff = look.pool.cutoff();
   if (std::vector<Box> parts = split_fraction(problem_, node, look.workspace); !parts.empty()) return parts;
-  if (std::vector<Box> parts = split_trees(problem_, node, cutoff, look.workspace); !parts.empty()) return parts;
+  if (std::vector<Box> parts = split_trees(problem_, node, look.workspace); !parts.empty()) return parts;
   if (cut) return split_at(problem_.domain, node.box, *cut);
   const std::vector<double>& cheapest = look.evaluation.cheapest;
   RowValues& values = look.workspace.row_values;
@@ -132,7 +136,6 @@ void Expander::branch(Look& look, Expansion& out) const {
   const Node& node = look.node;
   const std::optional<Cut> cut = largest_gap(problem_, node, look.evaluation);
   std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace);
-  if (sides.empty()) sides = split_priced_unit(node, cut ? cut->gap : tolerance::kLeastGap, look.workspace);
   if (!sides.empty()) {
     const bool narrow = node.box.narrow(problem_.domain);
     for (Node& part : sides) out.children.push_back({std::move(part), narrow});
@@ -145,9 +148,9 @@ void Expander::branch(Look& look, Expansion& out) const {
   }
   for (Box& part : parts) {
     const bool narrow = part.narrow(problem_.domain);
-    Node child{std::move(part),  node.bound,  node.alternative, 0,          node.multipliers,
-               node.prices,      node.splits, node.ranges,      node.basis, node.coherence_prices,
-               node.tree_prices, false};
+    Node child{std::move(part),  node.bound,      node.alternative, 0,          node.multipliers,
+               node.prices,      node.splits,     node.ranges,      node.basis, node.coherence_prices,
+               node.tree_prices, node.tree_pause, node.tree_wait};
     out.children.push_back({std::move(child), narrow});
   }
 }

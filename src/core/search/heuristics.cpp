@@ -92,9 +92,8 @@ void pull_back(const Problem& problem, std::vector<double> row, std::uint32_t al
 
 void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
   if (test_row(problem, evaluation.cheapest, node.alternative, pool, workspace)) return;
-  if (problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0)
-    try_priced_rows(problem, node, evaluation.priced, pool, workspace);
-  if (problem.coherence && problem.coherence->has_blocks() && problem.likelihood_weight == 0)
+  if (!node.prices.empty() && problem.likelihood_weight == 0) try_priced_rows(problem, node, evaluation.priced, pool, workspace);
+  if (!node.coherence_prices.empty() && problem.likelihood_weight == 0)
     try_priced_rows(problem, node, evaluation.coherence_priced, pool, workspace);
   const std::vector<Goal>& goals = problem.goals(node.alternative);
   for (std::size_t g = 0; g < goals.size(); ++g) {
@@ -291,7 +290,7 @@ void dive(const Problem& problem, Node node, const Evaluation& evaluation, Solut
   for (std::size_t parts = tolerance::kDiveParts;; parts /= 2) {
     const auto largest =
         static_cast<std::size_t>(std::max_element(priced->shares.begin(), priced->shares.end()) - priced->shares.begin());
-    if (priced->pointed[largest].empty()) return;
+    if (largest == priced->shares.size() || priced->pointed[largest].empty()) return;  // without prices
     keep_neighbours(problem, priced->pointed[largest], parts, node.box);
     if (node.box.any_empty(problem.domain)) return;
     if (propagate(problem, node, pool.cutoff(), inner, workspace) != Outcome::kOpen) return;

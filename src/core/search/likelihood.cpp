@@ -18,7 +18,7 @@ using tolerance::kSmallestBoundLikelihood;
 }  // namespace
 
 Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, const std::vector<double>& targets,
-                       std::vector<double> given, bool approximate, Measure measure)
+                       std::vector<double> given, bool approximate, Measure measure, bool by_components)
     : circuit_(circuit), domain_(domain), targets_(targets), given_(std::move(given)), approximate_(approximate) {
   assert(targets_.size() == given_.size());
   if (measure == Measure::kCoherence) {
@@ -30,7 +30,8 @@ Likelihood::Likelihood(const Circuit& circuit, const Domain& domain, const std::
   for (std::size_t b = 0; b < blocks_.size(); ++b)
     for (std::size_t i = 0; i < blocks_[b].count(); ++i) block_scale_[b] += variables_[blocks_[b].feature(i)].log_scale;
   for (const double target : targets) target_leaves_.push_back(target_leaves(target));
-  make_parts();
+  make_parts(by_components);
+  make_components();
 }
 
 // The target's leaves at a class; at 1 for any class, and none if the circuit has no target.

@@ -34,9 +34,10 @@ class Likelihood {
  public:
   enum class Measure { kLikelihood, kCoherence };
   // Rows have the domain's features, then the circuit's target, which is targets[a] if alternative a is sought (NaN: any
-  // class); given[a] is taken from all log-likelihoods then: that of what they are conditional on.
+  // class); given[a] is taken from all log-likelihoods then: that of what they are conditional on. The components of a mixture
+  // are parts with prices of their own (`Priced`), unless all prices are to be the same.
   Likelihood(const Circuit& circuit, const Domain& domain, const std::vector<double>& targets, std::vector<double> given,
-             bool approximate, Measure measure = Measure::kLikelihood);
+             bool approximate, Measure measure = Measure::kLikelihood, bool by_components = true);
 
   // What the two sweeps know of a box.
   struct Sweep {
@@ -68,8 +69,23 @@ class Likelihood {
   // block, one for all of its features), so with the rewards in the leaves,
   //   V(leaf) = max over v of p_leaf(v) exp(w_j(v)),   products and sums as they are,
   // p(x) exp(sum_j w_j(x_j)) <= V(root) for every row x of the box: one sweep up, and one down for the same with a single value
-  // fixed. The components of a mixture that has blocks are parts of their own, each with its own rewards: p is the sum of
-  // what the parts are. Everything is a logarithm here: rewards may be large.
+  // fixed. The components of a mixture are parts of their own, each with its own rewards: p is the sum of what the parts are.
+  // Everything is a logarithm here: rewards may be large.
+  //
+  // Rewards are linear on a segment of the costs, so of a leaf's numbers only the corners of the concave hull of its logarithm on
+  // every segment can give the greatest, whatever the rewards are.
+  struct Hulls {
+    struct Corner {
+      double value, offset;  // the number, and less the feature's anchor
+      double log_density;    // scaled
+      double cost;
+    };
+    std::vector<Range> range;                  // per feature: that they are of
+    std::vector<std::vector<Corner>> of_leaf;  // per node
+    std::vector<std::size_t> begin;            // per leaf of a feature: where the hull of the last segment begins
+  };
+  // The hulls of all leaves over a box; those of features whose numbers are the same as before stay.
+  void fill_hulls(const Box& box, Hulls& hulls) const;
   struct Priced {
     Rewards rewards;
     std::vector<double> log_value, log_down;  // per node: scaled
@@ -82,12 +98,14 @@ class Likelihood {
   };
   Priced priced() const;  // with buffers of the right size
   std::size_t parts() const { return parts_.size(); }
-  // log V of a part; `rewards` are given.
-  double price(const Box& box, std::size_t alternative, std::size_t part, Priced& priced) const;
+  // log V of a part; `rewards` are given. With hulls, they are of the box; without, runs of cells count with their greatest
+  // density, which takes less time than to make hulls, if it is done once.
+  double price(const Box& box, const Hulls* hulls, std::size_t alternative, std::size_t part, Priced& priced) const;
   // The terms of a part that is a product of blocks and leaves, with the gains of a value by gains(j, value, out), as many as
   // there are prices; false if it is none, or no row of the box is possible to it.
   using Gains = std::function<void(std::size_t j, double value, double* out)>;
-  bool fill_terms(const Box& box, std::size_t part, const Gains& gains, std::size_t prices, PartTerms& terms) const;
+  bool fill_terms(const Box& box, const Hulls& hulls, std::size_t part, const Gains& gains, std::size_t prices,
+                  PartTerms& terms) const;
   // The points of the tangents of a part's blocks, less the means: all in one, in the order of the terms' coordinates. They stay
   // there when it is priced; without points, tangents begin at the means and go on by themselves.
   void set_points(std::size_t part, const std::vector<double>& points, Priced& priced) const;
@@ -97,6 +115,10 @@ class Likelihood {
   double log_upper_numbers(std::size_t part, const Priced& priced, const Box& box, std::size_t j, const Range& cells) const;
   // The runs of cells that a range is cut into; the last ones may be empty (first > last).
   Range run(const Box& box, std::size_t j, std::size_t r) const;
+  // Whether every part is a product of blocks and leaves: its best prices are the solution of a small programme.
+  bool has_product_parts() const {
+    return std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.product; });
+  }
   bool has_blocks() const { return !blocks_.empty(); }
   bool in_blocks(std::size_t j) const { return !places_[j].empty(); }
   // Calls work(j, value, probability) for what gave the bound: the values of the leaves, and how much each leaf is part of it.
@@ -114,6 +136,27 @@ class Likelihood {
   // The numbers of feature j that lie on the same part of the warps of its blocks as v, and on so many parts on either side.
   std::pair<double, double> neighbours(std::size_t j, double v, std::size_t parts) const;
 
+  // The components of a mixture of products of blocks and leaves; none if the circuit is no such mixture. With a price u of cost,
+  // the tangents of its blocks at given points (less the means; none: at the means), every row x of a box has
+  //   log t(x) - u cost(x) <= max(log_upper - sum_j costs_j(x_j), floor).
+  struct ComponentTerms {
+    double log_upper = 0, floor = 0;
+    ValueCosts costs;
+    std::vector<double> at;  // per cell: the number that has its cost
+    Rewards rewards;
+  };
+  std::size_t components() const { return components_.size(); }
+  void component_terms(const Box& box, std::size_t alternative, std::size_t component, double cost_price,
+                       const std::vector<double>& points, ComponentTerms& out) const;
+  // The candidates of its terms, one or more per cell and atom, for prices that are constant on cells but for that of cost; false
+  // if it has none of some feature. gains(j, is an atom, which cell or atom, value, out) is false if the value is not of
+  // interest.
+  using CellGains = std::function<bool(std::size_t j, bool atom, std::size_t k, double value, double* out)>;
+  bool fill_cells(const Box& box, std::size_t component, const CellGains& gains, std::size_t prices, PartTerms& terms) const;
+
+  // Numbers of feature j, in low..high, at which the density of its blocks differs; none if it is in no block.
+  std::vector<double> numbers_between(std::size_t j, double low, double high) const;
+
   // The exact log-likelihood of a row of the domain's features, with the class of an alternative.
   struct RowBuffers {
     std::vector<double> row, nodes;
@@ -121,6 +164,8 @@ class Likelihood {
   double exact(const double* row, std::size_t alternative, RowBuffers& buffers) const;
 
  private:
+  friend class LikelihoodChanges;
+
   // The leaves of one feature over its atoms and cells: rows of the circuit's own tree; or, where leaves are parametric, of
   // one made for this domain.
   struct Variable {
@@ -165,9 +210,26 @@ class Likelihood {
     double log_weight = 0;
     bool product = false;  // of blocks and leaves
   };
-  void make_parts();
-  bool fill_leaf(const Box& box, std::size_t j, std::size_t leaf, const Gains& gains, PartTerms& terms) const;
-  void price_leaves(const Box& box, const Part& part, std::size_t j, Priced& priced) const;
+  void make_parts(bool by_components);
+  std::vector<std::int32_t> descendants(std::size_t top) const;
+  void fill_hulls(const Box& box, std::size_t j, Hulls& hulls) const;
+  bool fill_leaf(const Box& box, const Hulls& hulls, std::size_t j, std::size_t leaf, const Gains& gains, PartTerms& terms) const;
+  void price_leaves(const Box& box, const Hulls* hulls, const Part& part, std::size_t j, Priced& priced) const;
+  void price_runs(const Box& box, const Part& part, std::size_t j, Priced& priced) const;
+  // A child of the root's sum: its leaf of every feature (-1: in a block), and its leaf of the target (-1: none).
+  struct Component {
+    double log_weight = 0;
+    std::vector<std::int32_t> leaf;
+    std::int32_t target = -1;
+    std::vector<std::size_t> blocks;
+  };
+  void make_components();
+  bool gather_component(std::int32_t node, Component& out) const;
+  double leaf_terms(const Box& box, std::size_t j, std::size_t leaf, ComponentTerms& out) const;
+  std::pair<double, double> block_terms(const Box& box, std::size_t b, const double* points, ComponentTerms& out) const;
+  void set_cost_rewards(double cost_price, Rewards& rewards) const;
+  void fill_leaf_cells(const Box& box, std::size_t j, std::size_t leaf, const CellGains& gains, PartTerms& terms) const;
+  void fill_block_cells(const Box& box, const BlockBound& block, std::size_t i, const CellGains& gains, PartTerms& terms) const;
   void price_block(const Box& box, std::size_t b, Priced& priced) const;
   std::pair<double, double> best_number(const Rewards& rewards, std::size_t j, const Range& range) const;
   double reward_rounding(const Box& box, const Rewards& rewards) const;
@@ -180,7 +242,8 @@ class Likelihood {
   void sweep_up(Sweep& sweep) const;
   double combined(const Variable& variable, const Sweep& sweep, const double* values) const;
   double together(double one, double other) const { return approximate_ ? std::max(one, other) : one + other; }
-  std::size_t run_width(const Variable& variable, const Range& range) const;
+  std::size_t run_width(const Variable& variable, const Range& range, std::size_t runs = tolerance::kPricedRuns) const;
+  Range run(const Box& box, std::size_t j, std::size_t r, std::size_t width) const;
   static std::size_t run_node(const Variable& variable, const Range& run, std::size_t width);
   double leaves_part(const Part& part, const Priced& priced, std::size_t j, const double* values) const;
   std::int32_t outermost_likely(const Variable& variable, const Sweep& sweep, std::int32_t first, std::int32_t last, double lower,
@@ -199,6 +262,7 @@ class Likelihood {
   std::vector<double> feature_scale_;              // logarithm of what its leaves and blocks are divided by; of those in blocks
   std::vector<Variable> variables_;
   std::vector<Part> parts_;
+  std::vector<Component> components_;
 };
 
 template <class Work>

@@ -129,7 +129,8 @@ double Likelihood::between(std::size_t p, const Priced& priced, std::size_t j) c
 
 // -- terms --------------------------------------------------------------------------------------------------------------
 
-bool Likelihood::fill_terms(const Box& box, std::size_t p, const Gains& gains, std::size_t prices, PartTerms& terms) const {
+bool Likelihood::fill_terms(const Box& box, const Hulls& hulls, std::size_t p, const Gains& gains, std::size_t prices,
+                            PartTerms& terms) const {
   const Part& part = parts_[p];
   if (!part.product) return false;
   std::size_t count = 0, first = 0;
@@ -156,31 +157,8 @@ bool Likelihood::fill_terms(const Box& box, std::size_t p, const Gains& gains, s
     first += block.count();
   }
   for (std::size_t j = 0; j < variables_.size(); ++j)
-    if (!part.leaves[j].empty() && !fill_leaf(box, j, part.leaves[j][0], gains, terms)) return false;
+    if (!part.leaves[j].empty() && !fill_leaf(box, hulls, j, part.leaves[j][0], gains, terms)) return false;
   return true;
-}
-
-// Every atom of a leaf, and of every run of cells its greatest density at either end and, if it is in between, at the factual.
-bool Likelihood::fill_leaf(const Box& box, std::size_t j, std::size_t leaf, const Gains& gains, PartTerms& terms) const {
-  const Variable& variable = variables_[j];
-  const Feature& f = domain_.features[j];
-  terms.begin(j, -1);
-  auto add = [&](double log_density, double v) {
-    if (log_density > -kInf) gains(j, v, terms.add(log_density, 0, v));
-  };
-  box.each_atom(f, [&](std::size_t k) { add(variable.log_atom(k)[leaf], f.atom[k]); });
-  if (!box.range[j].empty()) {
-    const std::size_t width = run_width(variable, box.range[j]);
-    for (std::size_t r = 0; r < tolerance::kPricedRuns; ++r) {
-      const Range cells = run(box, j, r);
-      if (cells.empty()) continue;
-      const double log_density = variable.tree->log_node(run_node(variable, cells, width))[leaf];
-      add(log_density, cells.low);
-      if (cells.high > cells.low) add(log_density, cells.high);
-      if (cells.low < f.factual && f.factual < cells.high) add(log_density, f.factual);
-    }
-  }
-  return terms.terms.back().first < terms.terms.back().last;
 }
 
 const Likelihood::Place& Likelihood::place_of(std::size_t p, std::size_t j) const {

@@ -98,7 +98,6 @@ class Network final : public Score {
   std::vector<UnitSplit> sides(const double* row) const;
 
  private:
-  friend class PricedUnits;
   friend class Triangles;
   struct Workspace;
   void add_number(std::size_t j, double x, double* units, bool sizes = false) const;

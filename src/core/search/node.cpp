@@ -8,15 +8,16 @@ namespace likely::search {
 
 Evaluation::Evaluation(const Problem& problem, std::uint32_t alternative)
     : relaxations(problem.goals(alternative).size()), duals(problem.goals(alternative).size()) {
-  auto make = [](const Likelihood& likelihood, Likelihood::Sweep& swept, PricedParts& priced_parts) {
-    swept = likelihood.sweep();
-    priced_parts.parts.assign(likelihood.parts(), likelihood.priced());
-    priced_parts.shares.assign(likelihood.parts(), 0.0);
-    priced_parts.pointed.resize(likelihood.parts());
-    priced_parts.gaps.resize(likelihood.parts());
-  };
-  if (problem.likelihood) make(*problem.likelihood, sweep, priced);
-  if (problem.coherence) make(*problem.coherence, coherence_sweep, coherence_priced);
+  if (problem.likelihood) sweep = problem.likelihood->sweep();
+  if (problem.coherence) coherence_sweep = problem.coherence->sweep();
+}
+
+void PricedParts::make_room(const Likelihood& likelihood) {
+  if (!parts.empty()) return;
+  parts.assign(likelihood.parts(), likelihood.priced());
+  shares.assign(likelihood.parts(), 0.0);
+  pointed.resize(likelihood.parts());
+  gaps.resize(likelihood.parts());
 }
 
 void Statistics::add(const Statistics& other) {
@@ -46,18 +47,22 @@ std::size_t bytes_of(const Node& node) {
   std::size_t sum = sizeof(Node) + bytes(node.box.range, node.box.atoms, node.multipliers, node.prices, node.splits,
                                          node.coherence_prices, node.basis.columns, node.basis.rows);
   for (const std::vector<Prices>* all : {&node.prices, &node.coherence_prices})
-    for (const Prices& prices : *all) sum += bytes(prices.goals, prices.rules, prices.points) + prices.units.bytes();
+    for (const Prices& prices : *all) sum += bytes(prices.goals, prices.rules, prices.points);
   if (node.ranges)
     for (const auto* ends : {&node.ranges->low, &node.ranges->high})
       for (const std::vector<double>& layer : *ends) sum += bytes(layer);
-  if (node.tree_prices) sum += sizeof(TreePrices) + bytes(node.tree_prices->shares, node.tree_prices->goals);
-  return sum;
+  if (!node.tree_prices) return sum;
+  const TreeNodePrices& trees = *node.tree_prices;
+  return sum + sizeof(TreeNodePrices) + bytes(trees.cost.shares, trees.cost.goals, trees.parts) + trees.bytes;
 }
 
 TreeWork::TreeWork(const Problem& problem) : links(*problem.score->trees()) {
-  for (const Alternative& alternative : problem.alternatives) {
-    duals.emplace_back(links, alternative.goals);
-    moves.emplace_back(links.forest, alternative.goals);
+  for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
+    duals.emplace_back(links, problem.goals(a));
+    if (problem.likelihood && problem.likelihood_threshold > -kInf)
+      moves.emplace_back(links.forest, problem.goals(a), *problem.likelihood, a, problem.likelihood_threshold);
+    else
+      moves.emplace_back(links.forest, problem.goals(a));
   }
 }
 

@@ -25,12 +25,10 @@ struct Multipliers {
 };
 
 // Prices, in nats: of a unit of cost, of each goal and of each linear rule; and the points of the tangents that went with them.
-// Where hidden units have prices, too, those of the goals are among them (`units`), and what follows from all of these together
-// is one more goal, the last.
+// What follows from a network's units is one more goal, the last.
 struct Prices {
   double cost = 0;
   std::vector<double> goals, rules, points;
-  UnitMultipliers units;
 };
 
 // A bound of the cost of all rows of a box, and the multipliers that give it. What the rounding of its terms may have added
@@ -46,15 +44,15 @@ struct Node {
   Box box;
   double bound = -kInf;  // no row of the box has a lower objective
   std::uint32_t alternative = 0;
-  std::uint64_t order = 0;                        // in which nodes were made
-  std::vector<Multipliers> multipliers;           // per goal: of the last evaluation, the parent's at first
-  std::vector<Prices> prices;                     // per part of the circuit, alike; none before they were sought
-  std::vector<UnitSplit> splits;                  // of hidden units, on the way from the root
-  std::shared_ptr<const UnitRanges> ranges;       // what units can be: found at the node or above it; none at first
-  Basis basis;                                    // of the programme of its units: the parent's at first
-  std::vector<Prices> coherence_prices;           // as prices, where values must fit together
-  std::shared_ptr<const TreePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
-  bool prices_units = false;  // a unit was split by the prices of likelihood and units: they are sought at once
+  std::uint64_t order = 0;                            // in which nodes were made
+  std::vector<Multipliers> multipliers;               // per goal: of the last evaluation, the parent's at first
+  std::vector<Prices> prices;                         // per part of the circuit, alike; none before they were sought
+  std::vector<UnitSplit> splits;                      // of hidden units, on the way from the root
+  std::shared_ptr<const UnitRanges> ranges;           // what units can be: found at the node or above it; none at first
+  Basis basis;                                        // of the programme of its units: the parent's at first
+  std::vector<Prices> coherence_prices;               // as prices, where values must fit together
+  std::shared_ptr<const TreeNodePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
+  std::uint8_t tree_pause = 0, tree_wait = 0;  // on so many nodes on the way down trees are not decomposed; of these, those left
 };
 
 // About how much memory a node takes; what it shares with its siblings is counted with each.
@@ -77,10 +75,13 @@ inline Region region_of(const Problem& problem, const Node& node, double cutoff)
 // What prices say of every part of a circuit.
 struct PricedParts {
   std::vector<Likelihood::Priced> parts;
+  Likelihood::Hulls hulls;     // of the box
   std::vector<double> shares;  // of each part in what is asked for, at the node's bound
   // Per part: the row that its prices point to, numbers off their grids; and by how much, in nats, each feature's term is below
   // that bound at its value there. Empty where no prices were sought.
   std::vector<std::vector<double>> pointed, gaps;
+
+  void make_room(const Likelihood& likelihood);  // when it is first needed: many searches end without prices
 };
 
 // What propagation finds out about a node: of its box as it is at the end (`cheapest` and what follows), or as it was when
@@ -111,12 +112,8 @@ struct UnitWork {
   Triangles triangles;
   Relaxation aggregate;  // the inequality that its multipliers give, and the bound that this gives
   Dual dual;
-  bool solved = false;             // whether that is of the node that is looked at
-  std::vector<Relaxation> priced;  // the same per part of a circuit with blocks, from prices of likelihood and units
-  // And the units that are off their ReLU where these point to; whether the row there misses the goal, but hardly the threshold.
-  std::vector<Triangles::Candidate> candidates;
-  bool comes_first = false;
-  Triangles walk;  // that of regions which are walked through, and what their units can be
+  bool solved = false;  // whether that is of the node that is looked at
+  Triangles walk;       // that of regions which are walked through, and what their units can be
   std::unique_ptr<ScoreWorkspace> walk_score;
 };
 
@@ -127,7 +124,9 @@ struct TreeWork {
   TreeLinks links;
   std::vector<TreeDuals> duals;  // per alternative
   std::vector<TreeMoves> moves;
-  bool solved = false;  // whether the duals are of the node that is looked at
+  bool solved = false;               // whether the duals are of the node that is looked at
+  double gap = 0;                    // what their bound of the node lacks, in cost or, with a likelihood, in nats
+  Likelihood::ComponentTerms terms;  // of the component that they are of; none if they are of the cost alone
 };
 
 // Buffers and counters of one thread: passed to every step, and nothing in them is read that the step did not write.

@@ -8,8 +8,6 @@ void PartTerms::reset(std::size_t count, std::size_t price_count) {
   rest.assign(count * count, 0.0);
   per_price.assign(price_count, 0.0);
   terms.clear();
-  rows = 0;
-  lines.clear();
   for (std::vector<double>* each : {&height, &z, &value, &gain}) each->clear();
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 namespace likely::search {
@@ -24,19 +23,6 @@ struct PartTerms {
   std::vector<Term> terms;
   std::vector<double> height, z, value;  // per candidate; `value` is the feature's
   std::vector<double> gain;              // per candidate and price
-
-  // Inequalities over terms, each with a price, in the order after the others. There are many of them, but in what a term has of
-  // them there is little: candidate k has sum over levers l of line[r][l] lever_k[l] of row r; numbers of a feature have one
-  // lever.
-  struct Lines {
-    std::size_t levers = 0;
-    std::vector<double> lever;        // [candidate of the term][lever]
-    std::vector<std::uint32_t> rows;  // that have any of the term
-    std::vector<double> line;         // [of these rows][lever]
-  };
-  std::size_t rows = 0;
-  std::vector<Lines> lines;  // per term, if there are rows
-  std::size_t all_prices() const { return prices + rows; }
 
   void reset(std::size_t coordinates, std::size_t prices);
   void begin(std::size_t feature, std::ptrdiff_t coordinate);

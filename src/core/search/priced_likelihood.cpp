@@ -16,34 +16,21 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // -- parts --------------------------------------------------------------------------------------------------------------
 
-// The components of a mixture that has blocks, if they share no node; otherwise the whole circuit is one part.
-void Likelihood::make_parts() {
+// The components of a mixture, each with all that it is made of; the whole circuit is one part if it is no mixture, or if
+// components share so much that it would be looked at many times over.
+void Likelihood::make_parts(bool by_components) {
   const std::size_t root = circuit_.nodes() - 1;
-  if (!blocks_.empty() && circuit_.kind(root) == NodeKind::kSum && !approximate_) {
-    std::vector<std::int32_t> part_of(circuit_.nodes(), -1);
+  if (by_components && circuit_.kind(root) == NodeKind::kSum && !approximate_) {
     const auto children = circuit_.children(root);
-    bool apart = true;
-    for (std::size_t p = 0; p < children.size() && apart; ++p) {
-      apart = part_of[children[p]] < 0;
-      part_of[children[p]] = static_cast<std::int32_t>(p);
+    std::size_t size = 0, edges = 0;
+    for (std::size_t i = 0; i <= root; ++i) edges += circuit_.children(i).size();
+    for (std::size_t p = 0; p < children.size() && size <= tolerance::kMostPartSize * edges; ++p) {
+      parts_.push_back({descendants(static_cast<std::size_t>(children[p])), {}, {}, log_of(circuit_.weights(root)[p])});
+      size += parts_.back().nodes.size();
     }
-    for (std::size_t i = root; i-- > 0 && apart;) {
-      for (const std::int32_t child : circuit_.children(i)) {
-        apart = apart && (part_of[child] < 0 || part_of[child] == part_of[i]);
-        part_of[child] = part_of[i];
-      }
-    }
-    if (apart) {
-      parts_.resize(children.size());
-      for (std::size_t p = 0; p < children.size(); ++p) parts_[p].log_weight = log_of(circuit_.weights(root)[p]);
-      for (std::size_t i = 0; i < root; ++i)
-        if (part_of[i] >= 0) parts_[part_of[i]].nodes.push_back(static_cast<std::int32_t>(i));
-    }
+    if (parts_.size() < children.size()) parts_.clear();
   }
-  if (parts_.empty()) {
-    parts_.resize(1);
-    for (std::size_t i = 0; i <= root; ++i) parts_[0].nodes.push_back(static_cast<std::int32_t>(i));
-  }
+  if (parts_.empty()) parts_.push_back({descendants(root), {}, {}});
   for (Part& part : parts_) {
     part.leaves.resize(variables_.size());
     for (std::size_t j = 0; j < variables_.size(); ++j)
@@ -57,21 +44,38 @@ void Likelihood::make_parts() {
   }
 }
 
+// A node and all below it, in order.
+std::vector<std::int32_t> Likelihood::descendants(std::size_t top) const {
+  std::vector<bool> below(top + 1, false);
+  below[top] = true;
+  std::vector<std::int32_t> nodes;
+  for (std::size_t i = top + 1; i-- > 0;) {
+    if (!below[i]) continue;
+    nodes.push_back(static_cast<std::int32_t>(i));
+    for (const std::int32_t child : circuit_.children(i)) below[static_cast<std::size_t>(child)] = true;
+  }
+  std::reverse(nodes.begin(), nodes.end());
+  return nodes;
+}
+
 // -- runs of cells ------------------------------------------------------------------------------------------------------
 
-std::size_t Likelihood::run_width(const Variable& variable, const Range& range) const {
+std::size_t Likelihood::run_width(const Variable& variable, const Range& range, std::size_t runs) const {
   const std::size_t from = variable.cell_row[static_cast<std::size_t>(range.first)],
                     to = variable.cell_row[static_cast<std::size_t>(range.last)];
   std::size_t width = 1;
-  while (to / width - from / width + 1 > tolerance::kPricedRuns) width *= 2;
+  while (to / width - from / width + 1 > runs) width *= 2;
   return width;
 }
 
 Range Likelihood::run(const Box& box, std::size_t j, std::size_t r) const {
+  return box.range[j].empty() ? box.range[j] : run(box, j, r, run_width(variables_[j], box.range[j]));
+}
+
+// The same of runs of so many rows of the tree.
+Range Likelihood::run(const Box& box, std::size_t j, std::size_t r, std::size_t width) const {
   const Range& range = box.range[j];
-  if (range.empty()) return range;
   const Variable& variable = variables_[j];
-  const std::size_t width = run_width(variable, range);
   const std::size_t begin = (variable.cell_row[static_cast<std::size_t>(range.first)] / width + r) * width;
   const std::int32_t first = std::max(range.first, variable.first_cell(begin));
   const std::int32_t last = std::min(range.last, variable.first_cell(begin + width) - 1);
@@ -118,28 +122,45 @@ std::pair<double, double> Likelihood::best_number(const Rewards& rewards, std::s
   return best;
 }
 
-void Likelihood::price_leaves(const Box& box, const Part& part, std::size_t j, Priced& priced) const {
+// The greatest of leaves over runs of the box's cells.
+void Likelihood::price_runs(const Box& box, const Part& part, std::size_t j, Priced& priced) const {
   const Variable& variable = variables_[j];
-  const Feature& f = domain_.features[j];
-  for (const std::size_t l : part.leaves[j]) priced.log_value[variable.leaves[l]] = -kInf;
-  auto take = [&](const double* logs, double reward, double at) {
-    for (const std::size_t l : part.leaves[j]) {
-      double& best = priced.log_value[variable.leaves[l]];
-      if (const double value = logs[l] + reward; value > best) {
-        best = value;
-        priced.leaf_at[variable.leaves[l]] = at;
-      }
-    }
-  };
-  box.each_atom(f, [&](std::size_t k) { take(variable.log_atom(k), priced.rewards.atom[f.first_atom + k], f.atom[k]); });
   if (box.range[j].empty()) return;
   const std::size_t width = run_width(variable, box.range[j]);
   for (std::size_t r = 0; r < tolerance::kPricedRuns; ++r) {
-    const Range cells = run(box, j, r);
+    const Range cells = run(box, j, r, width);
     if (cells.empty()) continue;
     const auto [reward, at] = best_number(priced.rewards, j, cells);
-    take(variable.tree->log_node(run_node(variable, cells, width)), reward + leaf_shift(j, cells), at);
+    const double* logs = variable.tree->log_node(run_node(variable, cells, width));
+    const double more = reward + leaf_shift(j, cells);
+    for (const std::size_t l : part.leaves[j]) {
+      double& best = priced.log_value[variable.leaves[l]];
+      if (logs[l] + more <= best) continue;
+      best = logs[l] + more;
+      priced.leaf_at[variable.leaves[l]] = at;
+    }
   }
+}
+
+void Likelihood::price_leaves(const Box& box, const Hulls* hulls, const Part& part, std::size_t j, Priced& priced) const {
+  const Variable& variable = variables_[j];
+  const Feature& f = domain_.features[j];
+  const double slope = priced.rewards.slope[j], at_anchor = priced.rewards.at_anchor[j], price = priced.rewards.cost;
+  for (const std::size_t l : part.leaves[j]) {
+    const std::int32_t leaf = variable.leaves[l];
+    double &best = priced.log_value[leaf], &at = priced.leaf_at[leaf];
+    best = -kInf;
+    auto take = [&](double value, double v) {
+      if (value <= best) return;
+      best = value;
+      at = v;
+    };
+    box.each_atom(f, [&](std::size_t k) { take(variable.log_atom(k)[l] + priced.rewards.atom[f.first_atom + k], f.atom[k]); });
+    if (hulls == nullptr) continue;
+    for (const Hulls::Corner& corner : hulls->of_leaf[leaf])
+      take(corner.log_density + (slope * corner.offset + at_anchor - price * corner.cost), corner.value);
+  }
+  if (hulls == nullptr) price_runs(box, part, j, priced);
 }
 
 void Likelihood::price_block(const Box& box, std::size_t b, Priced& priced) const {
@@ -175,7 +196,7 @@ double Likelihood::reward_rounding(const Box& box, const Rewards& rewards) const
   return tolerance::kRoundoff * static_cast<double>(domain_.features.size() + 8) * tolerance::kRoundingsOfBound * size;
 }
 
-double Likelihood::price(const Box& box, std::size_t alternative, std::size_t p, Priced& priced) const {
+double Likelihood::price(const Box& box, const Hulls* hulls, std::size_t alternative, std::size_t p, Priced& priced) const {
   const Part& part = parts_[p];
   const std::vector<double>& target = target_leaves_[alternative];
   for (std::size_t l = 0; l < target.size(); ++l)
@@ -183,7 +204,7 @@ double Likelihood::price(const Box& box, std::size_t alternative, std::size_t p,
   double scale = -given_[alternative];
   for (std::size_t j = 0; j < variables_.size(); ++j) {
     scale += variables_[j].log_scale;
-    if (!part.leaves[j].empty()) price_leaves(box, part, j, priced);
+    if (!part.leaves[j].empty()) price_leaves(box, hulls, part, j, priced);
   }
   for (const std::size_t b : part.blocks) price_block(box, b, priced);
   for (const std::int32_t i : part.nodes) {

@@ -7,8 +7,7 @@
 #include "../tolerances.hpp"
 #include "duals.hpp"
 #include "part_programme.hpp"
-#include "priced_units.hpp"
-#include "smoothed_prices.hpp"
+#include "price_lines.hpp"
 
 namespace likely::search {
 
@@ -24,42 +23,18 @@ double cost_of(const Feature& f, double v) {
   return f.segments[s].cost(std::clamp(v, f.segments[s].low, f.segments[s].high));
 }
 
-// log t(x) <= height + rise * cost(x).
-struct Line {
-  double height, rise;
-  double at(double cost) const { return height + rise * cost; }
-};
-
-double log_sum(const std::vector<Line>& lines, double cost) {
-  double most = -kInf, sum = 0;
-  for (const Line& line : lines) most = std::max(most, line.at(cost));
-  if (most == -kInf) return most;
-  for (const Line& line : lines) sum += std::exp(line.at(cost) - most);
-  return most + std::log(sum);
-}
-
-// The least cost, from `low` on, at which the lines together come up to the threshold, from below; infinite if they never do.
-double least_cost(const std::vector<Line>& lines, double threshold, double low) {
-  if (log_sum(lines, low) >= threshold) return low;
-  double high = low, step = 1 + std::abs(low);
-  do {
-    high += step;
-    step *= 2;
-    if (step > tolerance::kMostMultiplier) return kInf;
-  } while (log_sum(lines, high) < threshold);
-  for (int halving = 0; halving < 60; ++halving) {
-    const double middle = 0.5 * (low + high);
-    (log_sum(lines, middle) < threshold ? low : high) = middle;
-  }
-  return low;
-}
-
 // One part of the circuit, over one box: its line as a function of prices.
 class PartPricing {
  public:
   PartPricing(const Problem& problem, const Likelihood& likelihood, const Evaluation& evaluation, const Node& node,
-              std::size_t part, Likelihood::Priced& priced, const Relaxation* of_units)
-      : problem_(problem), likelihood_(likelihood), evaluation_(evaluation), node_(node), part_(part), priced_(priced) {
+              const Likelihood::Hulls* hulls, std::size_t part, Likelihood::Priced& priced, const Relaxation* of_units)
+      : problem_(problem),
+        likelihood_(likelihood),
+        evaluation_(evaluation),
+        node_(node),
+        hulls_(hulls),
+        part_(part),
+        priced_(priced) {
     for (std::size_t g = 0; g < evaluation.relaxations.size(); ++g) {
       relaxations_.push_back(&evaluation.relaxations[g]);
       if (evaluation.relaxations[g].additive) goals_.push_back(g);
@@ -73,7 +48,6 @@ class PartPricing {
   }
 
   std::size_t count() const { return 1 + goals_.size() + rules_.size(); }
-  const std::vector<std::size_t>& rules() const { return rules_; }
 
   std::vector<double> variables(const Prices& prices) const {
     std::vector<double> at{prices.cost};
@@ -82,8 +56,7 @@ class PartPricing {
     return at;
   }
   Prices prices(const std::vector<double>& at) const {
-    Prices made{
-        at[0], std::vector<double>(relaxations_.size(), 0.0), std::vector<double>(problem_.rules.linear.size(), 0.0), {}, {}};
+    Prices made{at[0], std::vector<double>(relaxations_.size(), 0.0), std::vector<double>(problem_.rules.linear.size(), 0.0), {}};
     for (std::size_t i = 0; i < goals_.size(); ++i) made.goals[goals_[i]] = at[1 + i];
     for (std::size_t i = 0; i < rules_.size(); ++i) made.rules[rules_[i]] = at[1 + goals_.size() + i];
     return made;
@@ -91,7 +64,7 @@ class PartPricing {
 
   Line line(const std::vector<double>& at, double* log_value = nullptr) const {
     fill_rewards(at);
-    double height = likelihood_.price(node_.box, node_.alternative, part_, priced_), size = 0;
+    double height = likelihood_.price(node_.box, hulls_, node_.alternative, part_, priced_), size = 0;
     if (log_value != nullptr) *log_value = height;
     for (std::size_t i = 0; i < goals_.size(); ++i) {
       const double term = at[1 + i] * (lower(i) - relaxations_[goals_[i]]->constant);
@@ -106,12 +79,12 @@ class PartPricing {
     return {height + tolerance::kRoundoff * static_cast<double>(count() + 8) * size, at[0]};
   }
 
-  // What a value of feature j has of everything that has a price; goals may be left to the units.
-  void gains(std::size_t j, double v, bool with_goals, double* out) const {
+  // What a value of feature j has of everything that has a price.
+  void gains(std::size_t j, double v, double* out) const {
     const Feature& f = problem_.domain.features[j];
     const std::int32_t k = f.atom_of(v);
     *out++ = -(k >= 0 ? f.atom_cost[static_cast<std::size_t>(k)] : cost_of(f, v));
-    for (std::size_t i = 0; with_goals && i < goals_.size(); ++i) {
+    for (std::size_t i = 0; i < goals_.size(); ++i) {
       const Relaxation& relaxation = *relaxations_[goals_[i]];
       *out++ = k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(f, j, v);
     }
@@ -119,13 +92,11 @@ class PartPricing {
       *out++ = problem_.rules.linear[r].dense[j] != 0 ? -problem_.rules.linear[r].dense[j] * (v - f.anchor) : 0;
   }
   // The terms of the part, and what the line's value at a cost has per unit of each price.
-  bool fill_terms(double cost, bool with_goals, PartTerms& terms) const {
-    const auto each = [&](std::size_t j, double v, double* out) { gains(j, v, with_goals, out); };
-    const std::size_t prices = with_goals ? count() : count() - goals_.size();
-    if (!likelihood_.fill_terms(node_.box, part_, each, prices, terms)) return false;
+  bool fill_terms(double cost, PartTerms& terms) const {
+    const auto each = [&](std::size_t j, double v, double* out) { gains(j, v, out); };
+    if (!likelihood_.fill_terms(node_.box, *hulls_, part_, each, count(), terms)) return false;
     terms.per_price.assign(1, cost);
-    for (std::size_t i = 0; with_goals && i < goals_.size(); ++i)
-      terms.per_price.push_back(relaxations_[goals_[i]]->constant - lower(i));
+    for (std::size_t i = 0; i < goals_.size(); ++i) terms.per_price.push_back(relaxations_[goals_[i]]->constant - lower(i));
     for (const std::size_t r : rules_) terms.per_price.push_back(problem_.rules.linear[r].relaxed_rest(node_.box));
     return true;
   }
@@ -204,6 +175,7 @@ class PartPricing {
   const Likelihood& likelihood_;
   const Evaluation& evaluation_;
   const Node& node_;
+  const Likelihood::Hulls* hulls_;
   std::size_t part_;
   Likelihood::Priced& priced_;
   std::vector<const Relaxation*> relaxations_;  // of goals, and what follows from the prices of units
@@ -315,7 +287,7 @@ class PriceSearch {
 // First prices: what goals and rules cost without likelihood, times the best of a few powers of a price of cost.
 std::vector<double> first_prices(const Problem& problem, const PartPricing& pricing, const Evaluation& evaluation, double cost,
                                  double cost_price) {
-  Prices unit{1, {}, std::vector<double>(problem.rules.linear.size(), 0.0), {}, {}};
+  Prices unit{1, {}, std::vector<double>(problem.rules.linear.size(), 0.0), {}};
   for (const Dual& dual : evaluation.duals) {
     unit.goals.push_back(dual.multipliers.goal);
     if (dual.multipliers.rule > 0) unit.rules[dual.multipliers.rule_index] = dual.multipliers.rule;
@@ -339,52 +311,16 @@ std::vector<double> first_prices(const Problem& problem, const PartPricing& pric
   return times(best);
 }
 
-// The hidden units of a classifier in the pricing of every part: the inequality that follows from their prices.
-class PartUnits {
- public:
-  PartUnits(const Problem& problem, const Node& node, double cutoff, std::size_t parts, UnitWork& work, ScoreWorkspace& score)
-      : goals_(problem.goals(node.alternative)), region_(region_of(problem, node, cutoff)), work_(work), score_(score) {
-    work.triangles.build(region_, goals_, score);
-    rows_.emplace(work.triangles);
-    work.priced.resize(parts);
-    candidates_.resize(parts);
-    for (std::size_t p = 0; p < parts; ++p) take(p, {});
-  }
-
-  const PricedUnits& rows() const { return *rows_; }
-  const Relaxation* inequality(std::size_t p) const { return &work_.priced[p]; }
-  void take(std::size_t p, const UnitMultipliers& multipliers) {
-    work_.network.aggregate(region_, goals_, rows_->fitted(multipliers), score_, work_.priced[p]);
-  }
-  void note(std::size_t p, const PartTerms& terms, const SmoothedPrices& solution, const std::vector<double>& prices) {
-    candidates_[p] = rows_->candidates(terms, solution, prices);
-  }
-  // What was noted of the part with the largest share.
-  void choose(const std::vector<double>& shares) {
-    const auto largest = static_cast<std::size_t>(std::max_element(shares.begin(), shares.end()) - shares.begin());
-    work_.candidates = candidates_[largest];
-    for (Triangles::Candidate& each : work_.candidates) each.gain *= shares[largest];
-  }
-
- private:
-  const std::vector<Goal>& goals_;
-  Region region_;
-  UnitWork& work_;
-  ScoreWorkspace& score_;
-  std::optional<PricedUnits> rows_;
-  std::vector<std::vector<Triangles::Candidate>> candidates_;
-};
-
 // All parts of the circuit over one box.
 class Pricing {
  public:
-  Pricing(const Problem& problem, const Demand& demand, const Evaluation& evaluation, Node& node, PartUnits* units,
-          bool seek_units)
-      : problem_(problem), demand_(demand), evaluation_(evaluation), node_(node), units_(units), seek_units_(seek_units) {
+  Pricing(const Problem& problem, const Demand& demand, const Evaluation& evaluation, Node& node, const Relaxation* units)
+      : problem_(problem), demand_(demand), evaluation_(evaluation), node_(node) {
     const std::size_t parts = demand.likelihood.parts();
+    if (seeks_prices()) demand.likelihood.fill_hulls(node.box, demand.priced.hulls);
     for (std::size_t p = 0; p < parts; ++p)
-      pricings_.emplace_back(problem, demand.likelihood, evaluation, node, p, demand.priced.parts[p],
-                             units != nullptr ? units->inequality(p) : nullptr);
+      pricings_.emplace_back(problem, demand.likelihood, evaluation, node, seeks_prices() ? &demand.priced.hulls : nullptr, p,
+                             demand.priced.parts[p], units);
     lines_.assign(parts, {kInf, 0});
     values_.assign(parts, 0.0);
   }
@@ -394,7 +330,7 @@ class Pricing {
     const double weight = demand_.weight;
     const bool first = demand_.prices.empty();
     demand_.prices.resize(lines_.size());
-    if (!first && demand_.likelihood.has_blocks()) {
+    if (!first && seeks_prices()) {
       for (std::size_t p = 0; p < lines_.size(); ++p) inherit(p);
       raise();
       if (node_.bound >= cutoff) return;
@@ -434,6 +370,10 @@ class Pricing {
   }
 
  private:
+  // With a weight and leaves of one feature each, the goals' own multipliers are nearly the best, and a search for better ones
+  // would take longer than it saves.
+  bool seeks_prices() const { return demand_.weight == 0 || demand_.likelihood.has_blocks(); }
+
   // The node's bound to what the lines together say; that itself.
   double raise() {
     const double weight = demand_.weight;
@@ -448,7 +388,6 @@ class Pricing {
     demand_.likelihood.set_points(p, prices.points, demand_.priced.parts[p]);
     demand_.priced.pointed[p].clear();
     demand_.priced.gaps[p].clear();
-    if (units_ != nullptr) units_->take(p, prices.units);
     lines_[p] = pricings_[p].line(pricings_[p].variables(prices), &values_[p]);
   }
 
@@ -457,18 +396,16 @@ class Pricing {
     const double asked = weight > 0 ? -kInf : demand_.threshold;
     if (lines_[p].at(cost) < asked + std::log(tolerance::kLeastPartShare)) return;
     const PartPricing& pricing = pricings_[p];
-    const bool search_for_prices = demand_.likelihood.has_blocks();
+    const bool search_for_prices = seeks_prices();
     if (first) demand_.likelihood.set_points(p, {}, demand_.priced.parts[p]);
     demand_.priced.gaps[p].clear();
     std::vector<double> at = first || !search_for_prices
                                  ? first_prices(problem_, pricing, evaluation_, cost, weight > 0 ? 1 / weight : 0)
                                  : pricing.variables(demand_.prices[p]);
-    if (seek_units_ && lower_with_units(p, cost, first, at)) return;
     const std::vector<double> begun = at;
     if (search_for_prices && lower_product(p, cost, at)) return;
     at = begun;
     PriceSearch search(pricing, cost, weight > 0 ? 1 : 0);
-    // Of leaves of one feature the goals' own multipliers are nearly the best, and the search would take longer than it saves.
     const int steps = !search_for_prices ? 1 : first ? tolerance::kFirstPriceSteps : tolerance::kPriceSteps;
     lines_[p] = search.lower(at, steps);
     values_[p] = search.log_value();
@@ -478,14 +415,14 @@ class Pricing {
 
   // Prices and the points of tangents, if the part is a product; and the row that they point to.
   bool lower_product(std::size_t p, double cost, std::vector<double>& at) {
-    if (!pricings_[p].fill_terms(cost, true, terms_)) return false;
+    if (!pricings_[p].fill_terms(cost, terms_)) return false;
     std::vector<double> point = demand_.prices[p].points;
     point.resize(terms_.coordinates);
     pricings_[p].raise_from_zero(terms_, at);
     programme_.lower(terms_, demand_.weight > 0 ? 1 : 0, point, at);
     if (!all_finite(point) || !all_finite(at)) return false;
     set_prices(p, at, std::move(point));
-    point_to(p, at, programme_);
+    point_to(p, at);
     return true;
   }
 
@@ -496,58 +433,27 @@ class Pricing {
   void set_prices(std::size_t p, const std::vector<double>& at, std::vector<double> point) {
     demand_.likelihood.set_points(p, point, demand_.priced.parts[p]);
     lines_[p] = pricings_[p].line(at, &values_[p]);
-    UnitMultipliers units = std::move(demand_.prices[p].units);
     demand_.prices[p] = pricings_[p].prices(at);
     demand_.prices[p].points = std::move(point);
-    demand_.prices[p].units = std::move(units);
-  }
-
-  // The same with prices of hidden units in place of those of goals: `at` are prices of cost, goals and rules.
-  bool lower_with_units(std::size_t p, double cost, bool first, const std::vector<double>& at) {
-    if (!pricings_[p].fill_terms(cost, false, terms_)) return false;
-    Prices prices = pricings_[p].prices(at);
-    std::vector<double> own{prices.cost}, point = demand_.prices[p].points;
-    for (const std::size_t r : pricings_[p].rules()) own.push_back(prices.rules[r]);
-    point.resize(terms_.coordinates);
-    pricings_[p].raise_from_zero(terms_, own);
-    const double temperature = first ? tolerance::kFirstTemperature : tolerance::kWarmTemperature;
-    units_->rows().add_rows(terms_);
-    units_->rows().append_prices(demand_.prices[p].units, terms_, tolerance::kFirstRowWorth * temperature, own);
-    smoothed_.lower(terms_, demand_.weight > 0 ? 1 : 0, temperature, point, own);
-    if (!all_finite(point) || !all_finite(own)) return false;
-    UnitMultipliers multipliers = units_->rows().multipliers(own, terms_.prices);
-    units_->take(p, multipliers);
-    prices.cost = own[0];
-    for (std::size_t i = 0; i < pricings_[p].rules().size(); ++i) prices.rules[pricings_[p].rules()[i]] = own[1 + i];
-    std::fill(prices.goals.begin(), prices.goals.end(), 0.0);
-    prices.goals.back() = 1;
-    set_prices(p, pricings_[p].variables(prices), std::move(point));
-    demand_.prices[p].units = std::move(multipliers);
-    point_to(p, own, smoothed_);
-    units_->note(p, terms_, smoothed_, own);
-    return true;
   }
 
   // The row of the terms' means, or where a feature has atoms, of its best candidates; and by how much each term is less at its
-  // mean than where it is greatest. `solved`: what found the prices.
-  template <class Solved>
-  void point_to(std::size_t p, const std::vector<double>& prices, const Solved& solved) {
+  // mean than where it is greatest.
+  void point_to(std::size_t p, const std::vector<double>& prices) {
     std::vector<double>&row = demand_.priced.pointed[p], &gaps = demand_.priced.gaps[p], gains(terms_.prices);
     row = evaluation_.cheapest;
     gaps.assign(row.size(), 0.0);
     for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
       const PartTerms::Term& term = terms_.terms[t];
       const std::size_t j = term.feature;
-      if (j >= row.size()) break;  // hidden units
       double z = 0;
-      row[j] = solved.best_value(terms_, term);
+      row[j] = programme_.best_value(terms_, term);
       if (node_.box.atom_count(problem_.domain.features[j]) > 0) continue;
-      row[j] = solved.mean_value(t);
-      const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = solved.mean_z(term)) : row[j];
+      row[j] = programme_.mean_value(t);
+      const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = programme_.mean_z(term)) : row[j];
       const double height = demand_.likelihood.height_at(p, j, at, z);
-      pricings_[p].gains(j, at, terms_.rows == 0, gains.data());
-      gaps[j] = solved.mean_height(t) - solved.height_of(terms_, term, height, z, gains.data(), prices);
-      if (terms_.rows > 0) gaps[j] -= units_->rows().reward(terms_, t, at, prices);
+      pricings_[p].gains(j, at, gains.data());
+      gaps[j] = programme_.mean_height(t) - programme_.height_of(terms_, term, height, z, gains.data(), prices);
     }
   }
 
@@ -618,59 +524,31 @@ class Pricing {
   const Demand& demand_;
   const Evaluation& evaluation_;
   Node& node_;
-  PartUnits* units_;  // none: units have no prices
-  bool seek_units_;   // or theirs stay as they are
   std::vector<PartPricing> pricings_;
   std::vector<Line> lines_;
   std::vector<double> values_;  // log V of each part, at its prices
   PartTerms terms_;
   PartProgramme programme_;
-  SmoothedPrices smoothed_;  // where hidden units have prices
 };
-
-// The row that the prices of the part with the largest share point to misses a goal, but hardly the threshold: what is to be
-// decided is units.
-bool units_come_first(const Problem& problem, const Demand& demand, const Node& node, Workspace& workspace) {
-  const std::vector<double>& shares = demand.priced.shares;
-  const auto largest = static_cast<std::size_t>(std::max_element(shares.begin(), shares.end()) - shares.begin());
-  std::vector<double> row = demand.priced.pointed[largest];
-  if (row.empty()) return false;
-  for (std::size_t j = 0; j < row.size(); ++j) {
-    const Feature& f = problem.domain.features[j];
-    if (f.atom_of(row[j]) < 0 && !f.low.empty()) row[j] = f.nearest(row[j]);
-  }
-  std::vector<double>& outputs = workspace.row_values.outputs;
-  problem.score->outputs(row.data(), outputs);
-  if (problem.alternatives[node.alternative].met(outputs)) return false;
-  return demand.likelihood.exact(row.data(), node.alternative, workspace.row_buffers) >=
-         demand.threshold - tolerance::kNearlyLikely;
-}
 
 }  // namespace
 
-void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
-                      Workspace& workspace, bool with_units, bool& changed) {
-  UnitWork* units = with_units ? workspace.units.get() : nullptr;
-  auto price = [&](bool seek_units) {
-    std::optional<PartUnits> part_units;
-    const bool has_units =
-        std::any_of(demand.prices.begin(), demand.prices.end(), [](const Prices& prices) { return !prices.units.goals.empty(); });
-    if (units != nullptr && (seek_units || has_units))
-      part_units.emplace(problem, node, cutoff, demand.likelihood.parts(), *units, *workspace.scores[node.alternative]);
-    Pricing pricing(problem, demand, evaluation, node, part_units ? &*part_units : nullptr, seek_units);
-    pricing.bound(cutoff);
-    if (node.bound >= cutoff) return;
-    pricing.share();
-    if (seek_units) part_units->choose(demand.priced.shares);
-    if (cutoff < kInf) changed |= pricing.filter(cutoff);
+bool prices_pay_later(const Problem& problem) {
+  auto pay = [](const Likelihood* likelihood, double threshold) {
+    return likelihood != nullptr && threshold > -kInf && !likelihood->has_blocks() && likelihood->has_product_parts();
   };
-  if (units != nullptr) units->candidates.clear();
-  price(units != nullptr && node.prices_units);
-  if (units == nullptr || node.bound >= cutoff || node.box.any_empty(problem.domain)) return;
-  units->comes_first = units_come_first(problem, demand, node, workspace);
-  if (!units->comes_first || node.prices_units) return;
-  price(true);
-  if (node.bound < cutoff) units->comes_first = units_come_first(problem, demand, node, workspace);
+  if (problem.likelihood_weight > 0 || problem.score->trees() != nullptr) return false;
+  return pay(problem.likelihood.get(), problem.likelihood_threshold) || pay(problem.coherence.get(), problem.coherence_threshold);
+}
+
+void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
+                      const Relaxation* units, bool& changed) {
+  demand.priced.make_room(demand.likelihood);
+  Pricing pricing(problem, demand, evaluation, node, units);
+  pricing.bound(cutoff);
+  if (node.bound >= cutoff) return;
+  pricing.share();
+  if (cutoff < kInf) changed |= pricing.filter(cutoff);
 }
 
 }  // namespace likely::search

@@ -22,9 +22,13 @@ struct Demand {
   std::vector<Prices>& prices;
 };
 
-// Raises the node's bound. `changed` is set if values went that no row below the cut-off has. With units, those of the
-// classifier's network have prices, too, where they are what is to be decided; the score's workspace must have been entered.
+// Raises the node's bound; `units` is the inequality that follows from the multipliers of a network's units, if there is one:
+// one more goal. `changed` is set if values went that no row below the cut-off has.
 void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
-                      Workspace& workspace, bool with_units, bool& changed);
+                      const Relaxation* units, bool& changed);
+
+// Whether a threshold of likelihood or coherence gets prices if a search takes long: the circuit has no blocks (they have prices
+// at once), and its components are products. The trees of a forest are bounded otherwise.
+bool prices_pay_later(const Problem& problem);
 
 }  // namespace likely::search

@@ -32,6 +32,7 @@ struct Problem {
   double coherence_threshold = -kInf;
   Rules rules;
   std::uint64_t nodes_before_trees = tolerance::kNodesBeforeTrees;    // after which the trees of a forest are decomposed
+  std::uint64_t nodes_before_prices = tolerance::kNodesBeforePrices;  // after which histograms have a price of likelihood
   std::uint64_t nodes_before_ranges = tolerance::kNodesBeforeRanges;  // after which ranges of hidden units are narrowed
   std::uint64_t nodes_before_rounds = tolerance::kNodesBeforeRounds;  // after which nodes are looked at in rounds
 

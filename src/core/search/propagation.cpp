@@ -120,9 +120,13 @@ bool propagate_likelihood(const Problem& problem, const Likelihood& likelihood, 
 
 // -- cost ---------------------------------------------------------------------------------------------------------------
 
-// Against a threshold alone, prices take longer than they save where all leaves are of one feature.
-bool prices_pay(const Likelihood& likelihood, double threshold, double weight) {
-  return weight > 0 || (likelihood.has_blocks() && threshold > -kInf);
+// Against a threshold, where all leaves are of one feature, most searches are over before prices pay; and a checker of a recorded
+// search knows none.
+bool prices_pay(const Problem& problem, const Demand& demand, const Node& node, bool recorded) {
+  if (demand.weight > 0) return true;
+  if (demand.threshold == -kInf) return false;
+  if (demand.likelihood.has_blocks()) return true;
+  return !recorded && prices_pay_later(problem) && node.order >= problem.nodes_before_prices;
 }
 
 // The node's bound from the cheapest row and from the dual of every goal; false if no row of the box costs so much.
@@ -144,41 +148,70 @@ bool bound_cost(const Problem& problem, Node& node, Evaluation& evaluation) {
   return true;
 }
 
-// Prices of blocks take long to find, and change little while values are removed: they are sought once per node (`with_prices`).
-Outcome propagate_cost(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
-                       Follower* follower, bool with_prices, bool& changed) {
-  const std::size_t goals = evaluation.duals.size();
-  auto after = [&](Step step, Outcome outcome) {
-    if (follower != nullptr) follower->after(step, node, outcome == Outcome::kOpen);
+// What a step of propagation leads to.
+class Outcomes {
+ public:
+  Outcomes(const Problem& problem, Node& node, double cutoff, Follower* follower)
+      : problem_(problem), node_(node), cutoff_(cutoff), follower_(follower) {}
+
+  Outcome after(Step step, Outcome outcome) const {
+    if (follower_ != nullptr) follower_->after(step, node_, outcome == Outcome::kOpen);
     return outcome;
-  };
-  auto by_bound = [&] { return node.bound >= cutoff ? Outcome::kCutOff : Outcome::kOpen; };
-  auto by_box = [&] { return node.box.any_empty(problem.domain) ? Outcome::kEmpty : Outcome::kOpen; };
-  if (!bound_cost(problem, node, evaluation)) return after(Step::kCostBound, Outcome::kEmpty);
-  if (after(Step::kCostBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
-  if (cutoff < kInf) {
-    for (std::size_t g = 0; g < goals; ++g)
-      changed |= reduced_cost_fixing(problem, evaluation, evaluation.relaxations[g], evaluation.duals[g], cutoff, node.box);
-    if (after(Step::kReducedCostFixing, by_box()) != Outcome::kOpen) return Outcome::kEmpty;
   }
-  auto price = [&](const Demand& demand, bool with_units) {
-    if (!prices_pay(demand.likelihood, demand.threshold, demand.weight) || (!with_prices && demand.likelihood.has_blocks()))
+  bool recorded() const { return follower_ != nullptr && follower_->records(); }
+  Outcome by_bound(Step step) const { return after(step, node_.bound >= cutoff_ ? Outcome::kCutOff : Outcome::kOpen); }
+  Outcome by_box(Step step) const { return after(step, node_.box.any_empty(problem_.domain) ? Outcome::kEmpty : Outcome::kOpen); }
+
+ private:
+  const Problem& problem_;
+  Node& node_;
+  double cutoff_;
+  Follower* follower_;
+};
+
+Outcome bound_and_fix_cost(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, const Outcomes& outcomes,
+                           bool& changed) {
+  if (!bound_cost(problem, node, evaluation)) return outcomes.after(Step::kCostBound, Outcome::kEmpty);
+  if (outcomes.by_bound(Step::kCostBound) != Outcome::kOpen) return Outcome::kCutOff;
+  if (cutoff == kInf) return Outcome::kOpen;
+  for (std::size_t g = 0; g < evaluation.duals.size(); ++g)
+    changed |= reduced_cost_fixing(problem, evaluation, evaluation.relaxations[g], evaluation.duals[g], cutoff, node.box);
+  return outcomes.by_box(Step::kReducedCostFixing);
+}
+
+// Which prices are wanted: those that take no search, and those that do; the latter once per node, since they take long and
+// change little while values are removed.
+struct Wanted {
+  bool at_once, by_search;
+};
+
+Outcome propagate_prices(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
+                         const Outcomes& outcomes, const Wanted& wanted, const Relaxation* units, bool& changed) {
+  auto price = [&](const Demand& demand) {
+    const bool by_search = demand.weight == 0 || demand.likelihood.has_blocks();
+    if (!(by_search ? wanted.by_search : wanted.at_once) || !prices_pay(problem, demand, node, outcomes.recorded()))
       return Outcome::kOpen;
     {
       const Stopwatch watch(workspace.statistics.seconds_likelihood);
-      price_likelihood(problem, demand, cutoff, evaluation, node, workspace, with_units, changed);
+      price_likelihood(problem, demand, cutoff, evaluation, node, units, changed);
     }
-    if (after(Step::kJointBound, by_bound()) != Outcome::kOpen) return Outcome::kCutOff;
-    return after(Step::kJointBound, by_box());
+    if (outcomes.by_bound(Step::kJointBound) != Outcome::kOpen) return Outcome::kCutOff;
+    return outcomes.by_box(Step::kJointBound);
   };
   Outcome outcome = Outcome::kOpen;
   if (problem.likelihood)
-    outcome = price(
-        {*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices}, true);
-  if (problem.coherence && outcome == Outcome::kOpen)
     outcome =
-        price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices}, false);
+        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices});
+  if (problem.coherence && outcome == Outcome::kOpen)
+    outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices});
   return outcome;
+}
+
+// With a likelihood and no blocks, most searches are over before units pay.
+bool units_pay(const Problem& problem, const Node& node, const Workspace& workspace) {
+  if (!workspace.units) return false;
+  if (!problem.likelihood) return true;
+  return problem.likelihood->has_blocks() || node.order >= tolerance::kNodesBeforeUnits;
 }
 
 // -- rounds -------------------------------------------------------------------------------------------------------------
@@ -189,6 +222,7 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
     if (follower != nullptr) follower->after(step, node, left);
     return left;
   };
+  const Outcomes outcomes(problem, node, cutoff, follower);
   bool changed = true;
   for (int round = 0; changed && round < tolerance::kPropagationRounds; ++round) {
     changed = false;
@@ -206,16 +240,23 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
         !possible(Step::kCoherence, propagate_likelihood(problem, *problem.coherence, problem.coherence_threshold, node,
                                                          evaluation.coherence_sweep, workspace, round == 0, changed)))
       return Outcome::kEmpty;
-    const Outcome outcome = propagate_cost(problem, node, cutoff, evaluation, workspace, follower, round == 0, changed);
+    Outcome outcome = bound_and_fix_cost(problem, node, cutoff, evaluation, outcomes, changed);
+    if (outcome == Outcome::kOpen)
+      outcome = propagate_prices(problem, node, cutoff, evaluation, workspace, outcomes,
+                                 {true, round == 0 && !units_pay(problem, node, workspace)}, nullptr, changed);
     if (outcome != Outcome::kOpen) return outcome;
   }
   return Outcome::kOpen;
 }
 
-// With blocks, units have prices of their own. With other circuits most searches are over before units pay.
-bool units_pay(const Problem& problem, const Node& node) {
-  if (!problem.likelihood) return true;
-  return !problem.likelihood->has_blocks() && node.order >= tolerance::kNodesBeforeUnits;
+// The programme of a network's units, and prices with the inequality that follows from it.
+Outcome propagate_with_units(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
+                             Follower* follower) {
+  const Outcome outcome = propagate_units(problem, node, cutoff, evaluation, workspace, follower);
+  if (outcome != Outcome::kOpen) return outcome;
+  bool changed = false;
+  return propagate_prices(problem, node, cutoff, evaluation, workspace, {problem, node, cutoff, follower}, {false, true},
+                          &workspace.units->aggregate, changed);
 }
 
 }  // namespace
@@ -226,9 +267,10 @@ Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation&
   const std::size_t before = node.box.value_count(problem.domain);
   Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);
   if (workspace.units) workspace.units->solved = false;
-  if (outcome == Outcome::kOpen && workspace.units && units_pay(problem, node))
-    outcome = propagate_units(problem, node, cutoff, evaluation, workspace, follower);
-  if (outcome == Outcome::kOpen && workspace.trees)
+  if (outcome == Outcome::kOpen && units_pay(problem, node, workspace))
+    outcome = propagate_with_units(problem, node, cutoff, evaluation, workspace, follower);
+  if (workspace.trees) workspace.trees->solved = false;
+  if (outcome == Outcome::kOpen && workspace.trees && trees_pay(problem, evaluation.priced, node))
     outcome = propagate_trees(problem, node, cutoff, evaluation, workspace, follower);
   workspace.statistics.filtered += before - (outcome == Outcome::kOpen ? node.box.value_count(problem.domain) : 0);
   if (outcome == Outcome::kOpen) cheapest_row(problem.domain, node.box, evaluation.cheapest);

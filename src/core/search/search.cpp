@@ -6,6 +6,7 @@
 
 #include "../tolerances.hpp"
 #include "heuristics.hpp"
+#include "pricing.hpp"
 #include "tree_search.hpp"
 #include "units.hpp"
 
@@ -29,6 +30,7 @@ Search::Search(const Problem& problem, const Limits& limits, Poll poll)
       workspaces_(workers_.threads()),
       pool_(problem.domain, limits),
       queue_(limits.open_nodes),
+      has_price_work_(problem.nodes_before_prices > 0 && prices_pay_later(problem)),
       has_tree_work_(worth_tree_work(problem)),
       started_(now()),
       polled_(started_) {
@@ -39,7 +41,9 @@ void Search::follow(std::vector<double> row) {
   follower_ = std::make_unique<Follower>(problem_, std::move(row), workspace_of(0));
 }
 
+// No checker derives what decomposed trees say of a likelihood: the search does without.
 void Search::record(std::size_t most_bytes) {
+  if (problem_.likelihood) has_tree_work_ = false;
   recorder_ = std::make_unique<Recorder>(problem_, workspace_of(0), most_bytes);
   if (!follower_) follower_ = std::make_unique<Follower>(problem_);
   follower_->record(recorder_.get());
@@ -55,8 +59,9 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
+    if (has_price_work_ && !recorder_ && queue_.made() >= problem_.nodes_before_prices) begin_prices();
     if (!walked_ && statistics_.nodes >= problem_.nodes_before_ranges) walk_from_others(starts);
-    if (has_tree_work_ && statistics_.nodes == problem_.nodes_before_trees) begin_trees();
+    if (has_tree_work_ && statistics_.nodes == nodes_before_trees(problem_)) begin_trees(starts);
     if (statistics_.nodes >= problem_.nodes_before_rounds && !recorder_)
       look_at_round();
     else if (Node node = queue_.pop(); node.bound >= pool_.cutoff())
@@ -109,12 +114,22 @@ void Search::add_root(std::uint32_t alternative) {
   take_over(expansion);
 }
 
-// What decomposes trees takes longer than many small searches: one that is not over by now begins anew with it. What is proved
-// already holds of the new roots too.
-void Search::begin_trees() {
+// What decomposes trees takes longer than many small searches: one that is not over by now begins anew with it.
+void Search::begin_trees(const std::vector<std::vector<double>>& starts) {
   has_tree_work_ = false;
   uses_trees_ = true;
-  improve_answers(problem_, pool_, workspace_of(0), [this] { return go_on(); });
+  improve_answers(problem_, starts, pool_, workspace_of(0), [this] { return go_on(); });
+  begin_anew();
+}
+
+// Prices take longer than many small searches, too. Nodes that are made from now on get them.
+void Search::begin_prices() {
+  has_price_work_ = false;
+  begin_anew();
+}
+
+// What is proved already holds of the new roots too.
+void Search::begin_anew() {
   const double proved = queue_.lower();
   queue_.clear();
   std::vector<std::int64_t> ids;
@@ -139,8 +154,8 @@ void Search::look_at_one(Node node) {
 // over in their order. So all that is found and claimed is the same on any number of threads.
 void Search::look_at_round() {
   std::uint64_t most = std::min<std::uint64_t>(tolerance::kNodesOfRound, limits_.nodes - statistics_.nodes);
-  if (has_tree_work_ && statistics_.nodes < problem_.nodes_before_trees)
-    most = std::min(most, problem_.nodes_before_trees - statistics_.nodes);
+  if (has_tree_work_ && statistics_.nodes < nodes_before_trees(problem_))
+    most = std::min(most, nodes_before_trees(problem_) - statistics_.nodes);
   const std::size_t count = take_round(static_cast<std::size_t>(most));
   const std::size_t begun = workers_.run(
       count, [this](std::size_t i, std::size_t thread) { look(round_[i], thread); },

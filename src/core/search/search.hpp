@@ -43,7 +43,9 @@ class Search {
   void walk_from_others(const std::vector<std::vector<double>>& starts);
   void search_from_known(const std::vector<std::vector<double>>& starts);
   void add_root(std::uint32_t alternative);
-  void begin_trees();
+  void begin_trees(const std::vector<std::vector<double>>& starts);
+  void begin_prices();
+  void begin_anew();
   void look_at_one(Node node);
   void look_at_round();
   std::size_t take_round(std::size_t most);
@@ -71,6 +73,7 @@ class Search {
   std::unique_ptr<Recorder> recorder_;
   Statistics statistics_;
   std::vector<Progress> trace_;
+  bool has_price_work_;      // a threshold that gets prices if the search takes long
   bool has_tree_work_;       // a forest whose trees are decomposed if the search takes long
   bool uses_trees_ = false;  // and they are by now
   double started_, polled_;

@@ -13,6 +13,12 @@ namespace {
 
 std::size_t place(std::int32_t at) { return static_cast<std::size_t>(at); }
 
+// Of what a range has of a cell.
+double least_cost(const Feature& f, const Range& range, std::int32_t c) {
+  const Segment& segment = f.segments[place(f.segment[place(c)])];
+  return std::min(segment.cost(std::max(f.low[place(c)], range.low)), segment.cost(std::min(f.high[place(c)], range.high)));
+}
+
 }  // namespace
 
 TreeDuals::TreeDuals(const TreeLinks& links, const std::vector<Goal>& goals)
@@ -25,9 +31,10 @@ TreeDuals::TreeDuals(const TreeLinks& links, const std::vector<Goal>& goals)
 
 // -- a box --------------------------------------------------------------------------------------------------------------
 
-bool TreeDuals::enter(Box& box, double budget, const std::vector<double>& lower, const TreePrices* from) {
+bool TreeDuals::enter(Box& box, double budget, const std::vector<double>& lower, const TreePrices* from,
+                      const ValueCosts* costs) {
   box_ = &box;
-  measure_costs();
+  measure_costs(costs);
   double cheapest = 0;
   for (const double cost : cheapest_) cheapest += cost;
   const double spare = budget < kInf ? budget - cheapest + tolerance::bound_rounding(budget) : kInf;
@@ -48,17 +55,16 @@ bool TreeDuals::enter(Box& box, double budget, const std::vector<double>& lower,
   return true;
 }
 
-void TreeDuals::measure_costs() {
+void TreeDuals::measure_costs(const ValueCosts* costs) {
   for (std::vector<double>* costs : {&cell_cost_, &below_, &above_}) costs->resize(domain_.cells);
+  atom_cost_.resize(domain_.atoms);
   cheapest_.assign(domain_.features.size(), kInf);
   cheapest_cell_.assign(domain_.features.size(), -1);
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
     const Range& range = box_->range[j];
     for (std::int32_t c = range.first; c <= range.last; ++c) {
-      const Segment& segment = f.segments[place(f.segment[place(c)])];
-      const double at_low = segment.cost(std::max(f.low[place(c)], range.low));
-      const double cost = std::min(at_low, segment.cost(std::min(f.high[place(c)], range.high)));
+      const double cost = costs != nullptr ? costs->cell[f.first_cell + place(c)] : least_cost(f, range, c);
       if (cost < cheapest_[j]) cheapest_cell_[j] = c;
       cheapest_[j] = std::min(cheapest_[j], cost);
       cell_cost_[f.first_cell + place(c)] = cost;
@@ -67,7 +73,11 @@ void TreeDuals::measure_costs() {
     double least = kInf;
     for (std::int32_t c = range.last; c >= range.first; --c)
       above_[f.first_cell + place(c)] = least = std::min(least, cell_cost_[f.first_cell + place(c)]);
-    box_->each_atom(f, [&](std::size_t k) { cheapest_[j] = std::min(cheapest_[j], f.atom_cost[k]); });
+    box_->each_atom(f, [&](std::size_t k) {
+      const double cost = costs != nullptr ? costs->atom[f.first_atom + k] : f.atom_cost[k];
+      atom_cost_[f.first_atom + k] = cost;
+      cheapest_[j] = std::min(cheapest_[j], cost);
+    });
   }
 }
 
@@ -88,7 +98,7 @@ double TreeDuals::excess(const Forest::Leaf& leaf) const {
     }
     for (std::size_t w = 0; w < f.words(); ++w)
       for (std::uint64_t some = box_->atoms[f.first_word + w] & forest_.words()[asked.word + w]; some != 0; some &= some - 1)
-        least = std::min(least, f.atom_cost[64 * w + static_cast<std::size_t>(std::countr_zero(some))]);
+        least = std::min(least, atom_cost_[f.first_atom + 64 * w + static_cast<std::size_t>(std::countr_zero(some))]);
     total += least - cheapest_[j];
   }
   return total;
@@ -211,10 +221,12 @@ void TreeDuals::refresh() {
 // -- sums over the values of a feature ----------------------------------------------------------------------------------
 
 // Of cells as differences between neighbours, until the sum is finished. An infinite term excludes the value.
-void TreeDuals::begin_sum(const Feature& f) {
+void TreeDuals::begin_sum(std::size_t j) {
+  const Feature& f = domain_.features[j];
   of_cell_.assign(f.low.size() + 1, 0.0);
   excluded_.assign(f.low.size() + 1, 0);
-  of_atom_ = f.atom_cost;
+  const auto first = atom_cost_.begin() + static_cast<std::ptrdiff_t>(f.first_atom);
+  of_atom_.assign(first, first + static_cast<std::ptrdiff_t>(f.atom.size()));
 }
 
 void TreeDuals::add_to_cells(std::size_t from, std::size_t to, double value) {
@@ -242,7 +254,7 @@ void TreeDuals::finish_sum(std::size_t j) {
 // The least of what the trees leave of a feature's costs; `size` grows by that of its terms.
 double TreeDuals::least_left(std::size_t j, double& size) {
   const Feature& f = domain_.features[j];
-  begin_sum(f);
+  begin_sum(j);
   for (const std::uint32_t i : links_.of[j]) {
     const Link& link = links_.links[i];
     const double* share = shares_.data() + link.first_value;
@@ -266,6 +278,25 @@ double TreeDuals::least_left(std::size_t j, double& size) {
   box_->each_atom(f, [&](std::size_t k) { least = std::min(least, of_atom_[k]); });
   if (least < kInf) size += std::abs(least);
   return least;
+}
+
+void TreeDuals::taken(std::size_t j, std::vector<double>& of_cell, std::vector<double>& of_atom) {
+  double size = 0;
+  least_left(j, size);
+  const Feature& f = domain_.features[j];
+  of_cell.assign(f.low.size(), kInf);
+  of_atom.assign(f.atom.size(), kInf);
+  auto difference = [](double cost, double left) { return left < kInf && cost < kInf ? cost - left : kInf; };
+  for (std::int32_t c = box_->range[j].first; c <= box_->range[j].last; ++c)
+    of_cell[place(c)] = difference(cell_cost_[f.first_cell + place(c)], of_cell_[place(c)]);
+  box_->each_atom(f, [&](std::size_t k) { of_atom[k] = difference(atom_cost_[f.first_atom + k], of_atom_[k]); });
+}
+
+double TreeDuals::owed() const {
+  double total = 0;
+  for (std::size_t g = 0; g < goal_count_; ++g) total += prices_[g] * missing_[g];
+  for (const double best : best_) total += best;
+  return total;
 }
 
 // Of the terms of the reduced cost of any of its leaves.
@@ -353,7 +384,7 @@ void TreeDuals::find_without(std::uint32_t i, double* without) const {
 // All that costs and trees say of the values of a feature.
 void TreeDuals::gather(std::size_t j) {
   const Feature& f = domain_.features[j];
-  begin_sum(f);
+  begin_sum(j);
   uses_.clear();
   without_.clear();
   for (const std::uint32_t i : links_.of[j]) {
@@ -476,104 +507,6 @@ void TreeDuals::ascend(double enough, int sweeps) {
   }
   shares_ = std::move(best_shares);
   prices_ = std::move(best_prices);
-}
-
-// -- values -------------------------------------------------------------------------------------------------------------
-
-bool TreeDuals::filter(double cutoff) {
-  const double limit = cutoff + 2 * rounding_ + tolerance::bound_rounding(bound_);
-  cell_reduced_.resize(domain_.cells);
-  atom_reduced_.resize(domain_.atoms);
-  bool changed = false;
-  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
-    const Feature& f = domain_.features[j];
-    gather(j);
-    double others = bound_ - left_[j];
-    for (const Use& use : uses_) others -= best_[links_.links[use.link].tree];
-    double least = kInf;
-    for (std::int32_t c = box_->range[j].first; c <= box_->range[j].last; ++c) least = std::min(least, of_cell_[place(c)]);
-    box_->each_atom(f, [&](std::size_t k) { least = std::min(least, of_atom_[k]); });
-    std::int32_t first = box_->range[j].first, last = box_->range[j].last;
-    for (std::int32_t c = first; c <= last; ++c) cell_reduced_[f.first_cell + place(c)] = of_cell_[place(c)] - least;
-    box_->each_atom(f, [&](std::size_t k) {
-      atom_reduced_[f.first_atom + k] = of_atom_[k] - least;
-      if (!(others + of_atom_[k] > limit)) return;
-      box_->drop_atom(f, k);
-      changed = true;
-    });
-    while (first <= last && others + of_cell_[place(first)] > limit) ++first;
-    while (first <= last && others + of_cell_[place(last)] > limit) --last;
-    changed |= box_->keep_cells(domain_, j, first, last);
-  }
-  return changed;
-}
-
-void TreeDuals::cheapest_row(std::vector<double>& row) const {
-  row.resize(domain_.features.size());
-  for (std::size_t j = 0; j < row.size(); ++j) {
-    const Feature& f = domain_.features[j];
-    const Range& range = box_->range[j];
-    double least = kInf;
-    for (std::int32_t c = range.first; c <= range.last; ++c) {
-      if (!(cell_reduced_[f.first_cell + place(c)] < least)) continue;
-      least = cell_reduced_[f.first_cell + place(c)];
-      const Segment& segment = f.segments[place(f.segment[place(c)])];
-      const double low = std::max(f.low[place(c)], range.low), high = std::min(f.high[place(c)], range.high);
-      row[j] = segment.cost(low) <= segment.cost(high) ? low : high;
-    }
-    box_->each_atom(f, [&](std::size_t k) {
-      if (!(atom_reduced_[f.first_atom + k] < least)) return;
-      least = atom_reduced_[f.first_atom + k];
-      row[j] = f.atom[k];
-    });
-  }
-}
-
-// The weight of a value falls with its reduced cost, beside the gap. A cut ranks by how much weight is on both sides, and how
-// far apart their costs are.
-TreeDuals::Cut TreeDuals::best_cut_of(std::size_t j, double gap) const {
-  const Feature& f = domain_.features[j];
-  const Range& range = box_->range[j];
-  const double unit = tolerance::kLikelyOfGap * gap;
-  double weight = 0, cost = 0;
-  std::vector<std::pair<double, double>> cells, atoms;  // weights, and costs times weights
-  auto add = [&](std::vector<std::pair<double, double>>& to, double reduced, double of) {
-    to.emplace_back(std::exp(-reduced / unit), std::exp(-reduced / unit) * of);
-    weight += to.back().first;
-    cost += to.back().second;
-  };
-  for (std::int32_t c = range.first; c <= range.last; ++c)
-    add(cells, cell_reduced_[f.first_cell + place(c)], cell_cost_[f.first_cell + place(c)]);
-  box_->each_atom(f, [&](std::size_t k) { add(atoms, atom_reduced_[f.first_atom + k], f.atom_cost[k]); });
-  Cut best{j, -1, -1, 0};
-  auto consider = [&](std::int32_t cell, std::int32_t atom, double part, double part_cost) {
-    if (!(part > 0 && weight - part > 0)) return;
-    const double apart = std::abs(part_cost / part - (cost - part_cost) / (weight - part)) + tolerance::kApartOfGap * gap;
-    const double rank = part * (weight - part) / (weight * weight) * apart * apart;
-    if (rank > best.rank) best = {j, cell, atom, rank};
-  };
-  std::size_t i = 0;
-  box_->each_atom(f, [&](std::size_t k) {
-    consider(-1, static_cast<std::int32_t>(k), atoms[i].first, atoms[i].second);
-    ++i;
-  });
-  if (!atoms.empty()) return best;
-  double part = 0, part_cost = 0;
-  for (std::int32_t c = range.first; c < range.last; ++c) {
-    part += cells[place(c - range.first)].first;
-    part_cost += cells[place(c - range.first)].second;
-    consider(c, -1, part, part_cost);
-  }
-  return best;
-}
-
-TreeDuals::Cut TreeDuals::best_cut(double gap) const {
-  Cut best{0, -1, -1, 0};
-  for (std::size_t j = 0; j < domain_.features.size(); ++j) {
-    if (box_->single_cell(domain_, j)) continue;
-    if (const Cut cut = best_cut_of(j, gap); cut.rank > best.rank) best = cut;
-  }
-  return best;
 }
 
 }  // namespace likely::search

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -25,22 +26,50 @@ struct TreePrices {
   std::vector<double> goals;  // mu
 };
 
+// Those of one component of a likelihood: the price of a unit of cost, in nats, the points of its tangents, and its own
+// decomposition, in nats: none before it was sought.
+struct TreePartPrices {
+  double cost = 0;
+  std::vector<double> points;
+  TreePrices trees;
+  double upper = 0;  // of the component less the price times the cost: what was proved with these of the node, or of its parent
+};
+
+// All of a node: of the cost alone, and of every component; those that are its parent's are shared with it.
+struct TreeNodePrices {
+  TreePrices cost;
+  std::vector<std::shared_ptr<const TreePartPrices>> parts;
+  std::size_t bytes = 0;  // of the parts that are not shared
+};
+
 class TreeDuals {
  public:
   TreeDuals(const TreeLinks& links, const std::vector<Goal>& goals);
 
   // Looks at a box from now on, and at the leaves of each tree that it reaches within the budget. `lower`: what each goal must
-  // reach. `from`: where to begin; none: at a guess. False if no row is left.
-  bool enter(Box& box, double budget, const std::vector<double>& lower, const TreePrices* from);
+  // reach. `from`: where to begin; none: at a guess. `costs`: what values cost; none: what the domain says. False if no row is
+  // left.
+  bool enter(Box& box, double budget, const std::vector<double>& lower, const TreePrices* from,
+             const ValueCosts* costs = nullptr);
   // Better shares and prices, until the bound reaches `enough` or hardly rises any more, or after so many sweeps.
   void ascend(double enough, int sweeps);
   // The bound that they give, in outward rounding; infinite if no row is left. Leaves that no row below the cut-off reaches go.
   double bound(double cutoff);
-  // After it: removes values that no row below the cut-off has; true if any went. Notes the reduced costs of the others.
+  // After it: the reduced costs of all values.
+  void reduce_costs();
+  // After that: removes values that no row below the cut-off has; true if any went.
   bool filter(double cutoff);
+  // By how much rows with a value cost more than the bound, at least.
+  double above_bound(std::size_t j, double reduced) const;
+  double cell_reduced(std::size_t at) const { return cell_reduced_[at]; }  // above the least of the feature
+  double atom_reduced(std::size_t at) const { return atom_reduced_[at]; }
+  // What the shares of all trees take of the costs of a feature's values; infinite where no row has the value. Of a row that
+  // reaches the goals, they take at least `owed` in all.
+  void taken(std::size_t j, std::vector<double>& of_cell, std::vector<double>& of_atom);
+  double owed() const;
   TreePrices prices() const { return {{shares_.begin(), shares_.end()}, prices_}; }
 
-  // After `filter`: the row of the values of least reduced cost.
+  // After `reduce_costs`: the row of the values of least reduced cost.
   void cheapest_row(std::vector<double>& row) const;
   // And where the dual is least decided: between a cell and the next, or between an atom and the rest.
   struct Cut {
@@ -59,7 +88,7 @@ class TreeDuals {
     std::size_t without;
   };
 
-  void measure_costs();
+  void measure_costs(const ValueCosts* costs);
   double excess(const Forest::Leaf& leaf) const;
   bool find_leaves(double spare);
   void find_parts();
@@ -75,7 +104,7 @@ class TreeDuals {
   double least_left(std::size_t j, double& size);
   double size_of_tree(std::size_t t) const;
   void drop_leaves(double cutoff);
-  void begin_sum(const Feature& f);
+  void begin_sum(std::size_t j);
   void add_to_cells(std::size_t from, std::size_t to, double value);
   void finish_sum(std::size_t j);
   void find_without(std::uint32_t link, double* without) const;
@@ -96,7 +125,8 @@ class TreeDuals {
   // Of the box:
   Box* box_ = nullptr;
   std::vector<double> cell_cost_, below_, above_;  // the least of a cell, of the cells up to it, and of those from it on
-  std::vector<double> cheapest_;                   // per feature
+  std::vector<double> atom_cost_;
+  std::vector<double> cheapest_;  // per feature
   std::vector<std::int32_t> cheapest_cell_;
   std::vector<std::uint32_t> leaves_;      // that are reached, by tree
   std::vector<std::uint32_t> first_leaf_;  // per tree, and in the end how many
@@ -116,6 +146,7 @@ class TreeDuals {
   std::vector<Use> uses_;                  // of the feature that was gathered last
   std::vector<double> without_;
   std::vector<double> cell_reduced_, atom_reduced_;  // over all cells and atoms: above the least of the feature
+  std::vector<double> least_above_;                  // per feature: by how much the bound of its best value is above the bound
 };
 
 }  // namespace likely::search

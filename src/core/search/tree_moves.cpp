@@ -24,14 +24,58 @@ TreeMoves::TreeMoves(const Forest& forest, const std::vector<Goal>& goals)
   for (const Forest::Tree& tree : forest.all_trees())
     for (std::uint32_t l = tree.first; l < tree.last; ++l)
       for (const Goal& goal : goals) leaf_gain_.push_back(forest.gain(tree, forest.all_leaves()[l], goal));
-  for (const Feature& f : domain_.features) {
+  find_numbers(nullptr);
+}
+
+TreeMoves::TreeMoves(const Forest& forest, const std::vector<Goal>& goals, const Likelihood& likelihood, std::size_t alternative,
+                     double threshold)
+    : TreeMoves(forest, goals) {
+  find_numbers(&likelihood);
+  std::vector<std::vector<double>> values(numbers_.size());
+  for (std::size_t j = 0; j < numbers_.size(); ++j)
+    for (const Number& number : numbers_[j]) values[j].push_back(number.value);
+  changes_.emplace(likelihood, alternative, threshold, values);
+  threshold_ = threshold;
+  measure_nats();
+}
+
+void TreeMoves::find_numbers(const Likelihood* likelihood) {
+  numbers_.assign(domain_.features.size(), {});
+  for (std::size_t j = 0; j < numbers_.size(); ++j) {
+    const Feature& f = domain_.features[j];
     for (std::size_t c = 0; c < f.low.size(); ++c) {
       const Segment& segment = f.segments[place(f.segment[c])];
       const double at_low = segment.cost(f.low[c]), at_high = segment.cost(f.high[c]);
-      cell_value_.push_back(at_low <= at_high ? f.low[c] : f.high[c]);
-      cell_cost_.push_back(std::min(at_low, at_high));
+      const double cheapest = at_low <= at_high ? f.low[c] : f.high[c];
+      numbers_[j].push_back({cheapest, std::min(at_low, at_high), c});
+      if (likelihood == nullptr) continue;
+      for (const double v : likelihood->numbers_between(j, f.low[c], f.high[c]))
+        if (v != cheapest) numbers_[j].push_back({v, segment.cost(v), c});
     }
   }
+}
+
+// All that the cheapest row misses of the goals counts as much as what it misses of the likelihood.
+void TreeMoves::measure_nats() {
+  std::vector<double> row;
+  for (const Feature& f : domain_.features) {
+    double least = kInf;
+    row.push_back(0);
+    auto take = [&](double value, double cost) {
+      if (cost < least) row.back() = value;
+      least = std::min(least, cost);
+    };
+    for (const Number& number : numbers_[row.size() - 1]) take(number.value, number.cost);
+    for (std::size_t k = 0; k < f.atom.size(); ++k) take(f.atom[k], f.atom_cost[k]);
+  }
+  nat_ = 0;
+  evaluate(row);
+  const double nats = threshold_ - changes_->evaluate(row);
+  nat_ = misses_ > 0 && nats < kInf ? misses_ / std::max(nats, 1.0) : 1;
+}
+
+double TreeMoves::missed_nats(double log_likelihood) const {
+  return log_likelihood >= threshold_ ? 0 : nat_ * (threshold_ - log_likelihood);
 }
 
 // -- gains --------------------------------------------------------------------------------------------------------------
@@ -98,11 +142,12 @@ void TreeMoves::evaluate(const std::vector<double>& row) {
     for (const Feature& f : domain_.features)
       for (std::size_t c = 1; c < f.low.size(); ++c) cell_gain_[g][f.first_cell + c] += cell_gain_[g][f.first_cell + c - 1];
   }
+  if (changes_) misses_ += missed_nats(changes_->evaluate(row));
 }
 
 // -- moves --------------------------------------------------------------------------------------------------------------
 
-// Calls work(feature, value, what it costs more, what the row misses then) for every other cell and atom of every feature.
+// Calls work(feature, value, what it costs more, what the row misses then) for every other value of every feature.
 template <class Work>
 void TreeMoves::each_move(const std::vector<double>& row, const Work& work) const {
   auto missed = [&](const std::vector<std::vector<double>>& gains, std::size_t at) {
@@ -113,14 +158,21 @@ void TreeMoves::each_move(const std::vector<double>& row, const Work& work) cons
   for (std::size_t j = 0; j < row.size(); ++j) {
     const Feature& f = domain_.features[j];
     const double before = f.cost(row[j]);
-    for (std::size_t c = 0, at = f.first_cell; c < f.low.size(); ++c, ++at)
-      if (static_cast<std::int32_t>(c) != cell_[j]) work(j, cell_value_[at], cell_cost_[at] - before, missed(cell_gain_, at));
-    for (std::size_t k = 0, at = f.first_atom; k < f.atom.size(); ++k, ++at)
-      if (static_cast<std::int32_t>(k) != atom_[j]) work(j, f.atom[k], f.atom_cost[k] - before, missed(atom_gain_, at));
+    for (std::size_t i = 0; i < numbers_[j].size(); ++i) {
+      const Number& number = numbers_[j][i];
+      if (changes_ ? number.value == row[j] : static_cast<std::int32_t>(number.cell) == cell_[j]) continue;
+      const double nats = changes_ ? missed_nats(changes_->with_number(j, i)) : 0;
+      work(j, number.value, number.cost - before, missed(cell_gain_, f.first_cell + number.cell) + nats);
+    }
+    for (std::size_t k = 0, at = f.first_atom; k < f.atom.size(); ++k, ++at) {
+      if (static_cast<std::int32_t>(k) == atom_[j]) continue;
+      const double nats = changes_ ? missed_nats(changes_->with_atom(j, k)) : 0;
+      work(j, f.atom[k], f.atom_cost[k] - before, missed(atom_gain_, at) + nats);
+    }
   }
 }
 
-// Changes until no goal is missed, but not of the feature that is to be kept.
+// Changes until nothing is missed, but not of the feature that is to be kept.
 bool TreeMoves::close_gap(std::vector<double>& row, double most, std::size_t kept) {
   while (evaluations_ > 0) {
     evaluate(row);

@@ -1,23 +1,30 @@
-// Local search over rows of a forest: what all goals gain if one feature has another value, for all values at once.
+// Local search over rows of a forest: what all goals gain, and how likely a row is, if one feature has another value, for all
+// values at once.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "forest.hpp"
+#include "likelihood_changes.hpp"
 
 namespace likely::search {
 
-// Of every cell only the cheapest value is looked at. What is found is tested elsewhere: nothing is claimed of it.
+// Of every cell only the cheapest value is looked at; where the likelihood varies in a cell, a few more. What is found is tested
+// elsewhere: nothing is claimed of it.
 class TreeMoves {
  public:
   TreeMoves(const Forest& forest, const std::vector<Goal>& goals);
+  // Rows must also be as likely as the threshold, as rows of an alternative.
+  TreeMoves(const Forest& forest, const std::vector<Goal>& goals, const Likelihood& likelihood, std::size_t alternative,
+            double threshold);
 
-  // From a row, the changes that gain most per cost until all goals are reached, and then those that save most as long as they
-  // are; false if that leads to no row that costs less than `most`.
+  // From a row, the changes that gain most per cost until all is reached, and then those that save most as long as it is; false
+  // if that leads to no row that costs less than `most`.
   bool repair(std::vector<double>& row, double most);
-  // From a row that reaches all goals: each of its changes taken back and repaired by others, as long as that saves.
+  // From a row that reaches all: each of its changes taken back and repaired by others, as long as that saves.
   void improve(std::vector<double>& row);
 
  private:
@@ -25,7 +32,15 @@ class TreeMoves {
     std::size_t feature;
     double value, rank;  // 0: none
   };
+  // A number of a feature that is looked at, and its cell.
+  struct Number {
+    double value, cost;
+    std::size_t cell;
+  };
 
+  void find_numbers(const Likelihood* likelihood);
+  void measure_nats();
+  double missed_nats(double log_likelihood) const;
   void evaluate(const std::vector<double>& row);
   void add_gains(const Forest::Tree& tree);
   void add_gain(const Forest::Condition& asked, std::size_t g, double gain);
@@ -38,14 +53,17 @@ class TreeMoves {
   const Forest& forest_;
   const Domain& domain_;
   std::vector<Goal> goals_;
-  std::vector<double> leaf_gain_;               // per leaf and goal
-  std::vector<double> cell_value_, cell_cost_;  // the cheapest of every cell
-  int evaluations_ = 0;                         // that are left
+  std::vector<double> leaf_gain_;             // per leaf and goal
+  std::vector<std::vector<Number>> numbers_;  // per feature
+  std::optional<LikelihoodChanges> changes_;  // none: every row is likely enough
+  double threshold_ = 0;
+  double nat_ = 1;       // what a nat that the likelihood misses counts beside what goals miss
+  int evaluations_ = 0;  // that are left
   // Of the row that was evaluated last:
   std::vector<std::int32_t> cell_, atom_;                      // of each value; -1: it is none
   std::vector<double> missing_;                                // per goal
   std::vector<std::vector<double>> cell_gain_, atom_gain_;     // per goal, over all cells and atoms
-  double misses_ = 0, cost_ = 0;                               // over all goals; of the row
+  double misses_ = 0, cost_ = 0;                               // over all goals and the likelihood; of the row
   std::vector<std::pair<std::uint32_t, std::uint32_t>> near_;  // leaves, and the one condition that keeps the row from each
 };
 

@@ -57,7 +57,6 @@ class Triangles {
   double probe(const UnitSplit& split, double cutoff, Basis& basis) const;
 
  private:
-  friend class PricedUnits;
   struct Column {  // of a feature: from one vertex to another; of a unit: what its ReLU gives
     std::size_t feature, from, to;
     std::uint32_t key;

@@ -98,25 +98,6 @@ std::vector<Node> split_unit(const Node& node, double cutoff, Workspace& workspa
   return best;
 }
 
-std::vector<Node> split_priced_unit(const Node& node, double least, const Workspace& workspace) {
-  if (!workspace.units || workspace.units->candidates.empty()) return {};
-  const Triangles::Candidate& best = workspace.units->candidates.front();
-  if (!workspace.units->comes_first && !(best.gain > least)) return {};
-  std::vector<Node> parts(2, node);
-  for (const bool on : {false, true}) {
-    Node& part = parts[on ? 1 : 0];
-    part.splits.push_back({best.layer, best.unit, on});
-    part.prices_units = true;
-    for (Prices& prices : part.prices) {
-      if (prices.units.units.empty()) continue;
-      double& price = prices.units.units[best.layer][best.unit];
-      price = on ? 0 : -price;
-      prices.units.chords[best.layer][best.unit] = 0;
-    }
-  }
-  return parts;
-}
-
 std::vector<Box> split_fraction(const Problem& problem, const Node& node, const Workspace& workspace) {
   if (!workspace.units || !workspace.units->solved) return {};
   std::vector<double> point;

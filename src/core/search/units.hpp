@@ -17,8 +17,6 @@ Outcome propagate_units(const Problem& problem, Node& node, double cutoff, Evalu
 
 // The node with its most promising unit on, and with it off; nothing if no unit is left to decide.
 std::vector<Node> split_unit(const Node& node, double cutoff, Workspace& workspace);
-// The same by the prices of likelihood and units, if these come first or a unit promises more than `least` nats.
-std::vector<Node> split_priced_unit(const Node& node, double least, const Workspace& workspace);
 
 // The parts of the node's box below and above the solution's value of a feature that lies between two numbers of its grid;
 // nothing if there is none.
