@@ -259,9 +259,11 @@ inline constexpr int kPriceSteps = 6;
 inline constexpr int kPriceRounds = 2;
 // Where less than this share of the cut-off is left between it and the bound, prices are sought at the cut-off, once.
 inline constexpr double kNearCutoff = 0.02;
-// A step that gains less (in nats) is the last; and a part that is at most this share of what is asked for is let be.
+// A step that gains less (in nats) is the last; and a part that is at most this share of what is asked for is let be. Mixtures of
+// leaves have more parts, each of which counts less.
 inline constexpr double kPriceGain = 1e-7;
-inline constexpr double kLeastPartShare = 1e-2;
+inline constexpr double kLeastPartShare = 1e-4;
+inline constexpr double kLeastLeafPartShare = 1e-2;
 // They are sought once more if the last ones closed at least this share of the gap.
 inline constexpr double kPriceProgress = 0.02;
 // Where values are removed: a part of the circuit below this logarithm of what is asked for is not looked at value by value; and

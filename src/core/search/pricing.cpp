@@ -394,7 +394,8 @@ class Pricing {
   void lower(std::size_t p, double cost, bool first) {
     const double weight = demand_.weight;
     const double asked = weight > 0 ? -kInf : demand_.threshold;
-    if (lines_[p].at(cost) < asked + std::log(tolerance::kLeastPartShare)) return;
+    const double least = demand_.likelihood.has_blocks() ? tolerance::kLeastPartShare : tolerance::kLeastLeafPartShare;
+    if (lines_[p].at(cost) < asked + std::log(least)) return;
     const PartPricing& pricing = pricings_[p];
     const bool search_for_prices = seeks_prices();
     if (first) demand_.likelihood.set_points(p, {}, demand_.priced.parts[p]);
