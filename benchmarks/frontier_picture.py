@@ -32,7 +32,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
                     panel.step(*curve(some), where="post", color=COLOURS[engine], linestyle=STYLES[density], label=label)
         panel.set(title=family, xscale="log", xlabel="processor seconds", ylim=(0, 1.02))
         panel.grid(alpha=0.3)
-        panel.legend(fontsize=6.5, loc="upper left")
+        panel.legend(fontsize=6.5, loc="lower right")
     axes[0][0].set_ylabel("share certified")
     figure.tight_layout()
     figure.savefig(path, dpi=130)
