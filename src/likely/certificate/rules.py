@@ -25,9 +25,10 @@ class Linear:
         np.add.at(self.dense, list(rule.features), rule.coefficients)
         self._anchors = domain.anchor[self.features]
         self._rule = rule
-        pairs = zip(rule.features, rule.coefficients, strict=True)
-        exact = Fraction(rule.upper) - sum((Fraction(c) * Fraction(float(domain.anchor[j])) for j, c in pairs), Fraction(0))
-        self._rest = float(exact)
+        self._exact = dict.fromkeys(self.features.tolist(), Fraction(0))
+        for j, c in zip(rule.features, rule.coefficients, strict=True):
+            self._exact[j] += Fraction(float(c))
+        self._rest = float(Fraction(rule.upper) - self._activity(domain.anchor))
 
     def applies(self, domain: Domain, box: Box) -> bool:
         """Whether all its features are numbers in every row of a box."""
@@ -37,21 +38,33 @@ class Linear:
         """The right side: with what a row may exceed the rule by, and what adding up its terms may lose."""
         sizes = np.abs(self.dense[self.features])
         low, high = box.low[self.features], box.high[self.features]
-        numbers = float(sizes @ np.maximum(np.abs(low), np.abs(high)))
         offsets = float(sizes @ np.maximum(np.abs(low - self._anchors), np.abs(high - self._anchors)))
         lost = 2 * (len(sizes) + 2) * ROUNDOFF * (offsets + abs(self._rest))
-        return self._rest + 2 * float(self._rule.slack(numbers)) + lost
+        return self._rest + 2 * float(self._rule.slack(self._sizes(box))) + lost
 
     def least(self, box: Box) -> Numbers:
         """The least of every term over a box."""
         low, high = box.low[self.features] - self._anchors, box.high[self.features] - self._anchors
         return np.asarray(np.minimum(self.dense[self.features] * low, self.dense[self.features] * high))
 
+    def _too_much(self, box: Box) -> bool:
+        """Whether every row of a box breaks the rule, in exact arithmetic: where rounding decides, as close to an end of the rule."""
+        least = self._activity(np.where(self.dense > 0, box.low, box.high))
+        return least > Fraction(self._rule.upper) + Fraction(2 * float(self._rule.slack(self._sizes(box))))
+
+    def _activity(self, values: Numbers) -> Fraction:
+        """The left side of the rule, in exact arithmetic."""
+        return sum((c * Fraction(float(values[j])) for j, c in self._exact.items()), Fraction(0))
+
+    def _sizes(self, box: Box) -> float:
+        """The greatest sum of the sizes of the terms over a box."""
+        return float(np.abs(self.dense[self.features]) @ np.maximum(np.abs(box.low), np.abs(box.high))[self.features])
+
     def tightened(self, box: Box) -> Box | None:
         """The box without numbers for which the others, at their least, leave no room; None if no row is left."""
         least, rest = self.least(box), self.rest(box)
         lowest = float(least.sum())
-        if lowest > rest:
+        if lowest > rest or (lowest > self._rest - (rest - self._rest) and self._too_much(box)):
             return None
         low, high = box.low.copy(), box.high.copy()
         for j, term, anchor in zip(self.features, least, self._anchors, strict=True):
