@@ -48,7 +48,7 @@ class Linear:
         return np.asarray(np.minimum(self.dense[self.features] * low, self.dense[self.features] * high))
 
     def _too_much(self, box: Box) -> bool:
-        """Whether every row of a box breaks the rule, in exact arithmetic: where rounding decides, as close to an end of the rule."""
+        """Whether every row of a box breaks the rule, in exact arithmetic: for where rounding would decide."""
         least = self._activity(np.where(self.dense > 0, box.low, box.high))
         return least > Fraction(self._rule.upper) + Fraction(2 * float(self._rule.slack(self._sizes(box))))
 
