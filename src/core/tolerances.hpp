@@ -317,6 +317,11 @@ inline constexpr double kTriedPartShare = 0.05;
 inline constexpr int kNearbyRounds = 40;
 inline constexpr double kNearbyGain = 1e-3;
 inline constexpr std::size_t kNearbyParts = 16;
+// Path relinking: parts of a circuit whose rows are repaired, how far neighbouring cells are looked at, and how often all values of
+// an answer are gone through.
+inline constexpr std::size_t kRelinkedParts = 3;
+inline constexpr std::int32_t kNeighbouringCells = 4;
+inline constexpr int kImprovingPasses = 3;
 // Parts of a warp on either side of the row that a dive begins with.
 inline constexpr std::size_t kDiveParts = 8;
 // Intervals of a narrow box of which every choice of ends is tried (2^6 rows).

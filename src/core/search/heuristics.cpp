@@ -7,6 +7,7 @@
 #include "../tolerances.hpp"
 #include "duals.hpp"
 #include "propagation.hpp"
+#include "relinking.hpp"
 
 namespace likely::search {
 
@@ -254,17 +255,21 @@ void walk_towards(const Problem& problem, const std::vector<double>& row, const 
   if (test_row(problem, reached, alternative, pool, workspace)) pull_back(problem, reached, alternative, pool, workspace);
 }
 
+std::vector<double> on_grid(const Domain& domain, std::vector<double> row) {
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Feature& f = domain.features[j];
+    if (f.atom_of(row[j]) < 0 && !f.low.empty()) row[j] = f.nearest(row[j]);
+  }
+  return row;
+}
+
 void try_priced_rows(const Problem& problem, const Node& node, const PricedParts& priced, SolutionPool& pool,
                      Workspace& workspace) {
   if (pool.best_of(node.alternative) == nullptr) return;
   const std::vector<double> towards[] = {pool.best_of(node.alternative)->row, pool.likeliest_of(node.alternative)->row};
   for (std::size_t p = 0; p < priced.shares.size(); ++p) {
     if (priced.shares[p] < tolerance::kTriedPartShare || priced.pointed[p].empty()) continue;
-    std::vector<double> row = priced.pointed[p];
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      const Feature& f = problem.domain.features[j];
-      if (f.atom_of(row[j]) < 0 && !f.low.empty()) row[j] = f.nearest(row[j]);
-    }
+    const std::vector<double> row = on_grid(problem.domain, priced.pointed[p]);
     if (problem.domain.cost(row.data()) >= pool.cutoff()) continue;
     for (const std::vector<double>& answer : towards) walk_towards(problem, row, answer, node.alternative, pool, workspace);
   }
@@ -304,19 +309,23 @@ void search_nearby(const Problem& problem, std::uint32_t alternative, SolutionPo
                    const std::function<bool()>& more) {
   Evaluation evaluation(problem, alternative);
   std::vector<Prices> prices;
-  std::size_t parts = tolerance::kNearbyParts;
+  std::size_t parts = problem.likelihood->has_blocks() ? tolerance::kNearbyParts : 0;
   for (int round = 0; round < tolerance::kNearbyRounds && more(); ++round) {
     if (pool.best_of(alternative) == nullptr) return;
     const std::vector<double> answer = pool.best_of(alternative)->row;
     const double before = pool.best_of(alternative)->objective;
+    auto better = [&] { return pool.best_of(alternative)->objective < before - tolerance::kNearbyGain * std::abs(before); };
     Node node = root_node(problem, alternative);
+    node.order = problem.nodes_before_prices;  // where prices pay later, they do here
     node.prices = prices;
+    if (workspace.units) node.splits = workspace.units->network.sides(answer.data());
     keep_neighbours(problem, answer, parts, node.box);
-    if (propagate(problem, node, pool.cutoff(), evaluation, workspace) == Outcome::kOpen)
+    if (propagate(problem, node, pool.cutoff(), evaluation, workspace) == Outcome::kOpen) {
       try_priced_rows(problem, node, evaluation.priced, pool, workspace);
-    const double now = pool.best_of(alternative)->objective;
+      if (!better()) relink(problem, node, evaluation.priced, pool, workspace);
+    }
     prices = node.prices;
-    if (now < before - tolerance::kNearbyGain * std::abs(before)) continue;
+    if (better()) continue;
     if (parts == 0) return;
     parts /= 2;
   }

@@ -17,6 +17,11 @@ namespace {
 // Of the root of an alternative before it waits in the queue.
 std::int64_t root_id(std::uint32_t alternative) { return -1 - static_cast<std::int64_t>(alternative); }
 
+// Whether local search with prices begins before the tree does.
+bool searches_nearby(const Problem& problem) {
+  return problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0;
+}
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
@@ -59,7 +64,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
-    if (has_price_work_ && !recorder_ && queue_.made() >= problem_.nodes_before_prices) begin_prices();
+    if (has_price_work_ && !recorder_ && queue_.made() >= problem_.nodes_before_prices) begin_prices(starts);
     if (!walked_ && statistics_.nodes >= problem_.nodes_before_ranges) walk_from_others(starts);
     if (has_tree_work_ && statistics_.nodes == nodes_before_trees(problem_)) begin_trees(starts);
     if (statistics_.nodes >= problem_.nodes_before_rounds && !recorder_)
@@ -78,15 +83,17 @@ void Search::find_first_answers(const std::vector<std::vector<double>>& starts) 
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) known_rows(problem_, starts, a, pool_, workspace, more);
   single_change_scan(problem_, pool_, workspace, more);
   if (workspace.units) walk_regions(problem_, starts, 0, tolerance::kRegionStarts, pool_, workspace, more);
-  if (problem_.likelihood && problem_.likelihood->has_blocks() && problem_.likelihood_weight == 0) search_from_known(starts);
+  if (searches_nearby(problem_)) search_from_known(starts);
 }
 
 // A search that is not over soon gains most by better answers: walks from the rows that it did not begin with.
 void Search::walk_from_others(const std::vector<std::vector<double>>& starts) {
   walked_ = true;
-  if (Workspace& workspace = workspace_of(0); workspace.units)
-    walk_regions(problem_, starts, tolerance::kRegionStarts, tolerance::kMoreRegionStarts, pool_, workspace,
-                 [this] { return go_on(); });
+  Workspace& workspace = workspace_of(0);
+  if (!workspace.units) return;
+  if (searches_nearby(problem_)) search_from_each(starts);
+  walk_regions(problem_, starts, tolerance::kRegionStarts, tolerance::kMoreRegionStarts, pool_, workspace,
+               [this] { return go_on(); });
 }
 
 // Of every alternative, the best known row and what is near it: it may be better in the end than one that is better now, and
@@ -99,6 +106,28 @@ void Search::search_from_known(const std::vector<std::vector<double>>& starts) {
     known_rows(problem_, starts, a, own, workspace, more);
     search_nearby(problem_, a, own, workspace, more);
     for (const Solution& solution : own.solutions()) pool_.add(solution);
+  }
+}
+
+// Networks have many local optima: from the cheapest known rows, each by itself.
+void Search::search_from_each(const std::vector<std::vector<double>>& starts) {
+  Workspace& workspace = workspace_of(0);
+  if (!workspace.units) return;
+  const auto more = [this] { return go_on(); };
+  std::vector<std::pair<double, const std::vector<double>*>> rows;
+  for (const std::vector<double>& row : starts)
+    if (row.size() == problem_.domain.features.size()) rows.emplace_back(problem_.domain.cost(row.data()), &row);
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
+    std::size_t searched = 0;
+    for (std::size_t i = 0; i < rows.size() && searched < tolerance::kRegionStarts && more(); ++i) {
+      SolutionPool own(problem_.domain, limits_);
+      known_rows(problem_, {*rows[i].second}, a, own, workspace, more);
+      if (own.best_of(a) == nullptr) continue;
+      ++searched;
+      search_nearby(problem_, a, own, workspace, more);
+      for (const Solution& solution : own.solutions()) pool_.add(solution);
+    }
   }
 }
 
@@ -123,8 +152,12 @@ void Search::begin_trees(const std::vector<std::vector<double>>& starts) {
 }
 
 // Prices take longer than many small searches, too. Nodes that are made from now on get them.
-void Search::begin_prices() {
+void Search::begin_prices(const std::vector<std::vector<double>>& starts) {
   has_price_work_ = false;
+  if (problem_.likelihood) {
+    search_from_known(starts);
+    search_from_each(starts);
+  }
   begin_anew();
 }
 

@@ -42,9 +42,10 @@ class Search {
   void find_first_answers(const std::vector<std::vector<double>>& starts);
   void walk_from_others(const std::vector<std::vector<double>>& starts);
   void search_from_known(const std::vector<std::vector<double>>& starts);
+  void search_from_each(const std::vector<std::vector<double>>& starts);
   void add_root(std::uint32_t alternative);
   void begin_trees(const std::vector<std::vector<double>>& starts);
-  void begin_prices();
+  void begin_prices(const std::vector<std::vector<double>>& starts);
   void begin_anew();
   void look_at_one(Node node);
   void look_at_round();
