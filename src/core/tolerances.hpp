@@ -280,8 +280,9 @@ inline constexpr double kProgrammeGap = 1e-4;
 inline constexpr int kProgrammeSteps = 40;
 inline constexpr double kTowardsEdge = 0.99;
 inline constexpr double kLeastProgrammeSpread = 1e-14;
-// A price of 0 begins where all that it is of is worth this much (in nats).
+// A price begins where all that it is of is worth at least this much, and at most this much (in nats).
 inline constexpr double kFirstWorth = 1e-4;
+inline constexpr double kMostWorth = 1e3;
 // A price is first tried in powers of this.
 inline constexpr double kPriceGrowth = 8;
 inline constexpr int kPriceTrials = 6;
@@ -317,8 +318,8 @@ inline constexpr double kTriedPartShare = 0.05;
 inline constexpr int kNearbyRounds = 40;
 inline constexpr double kNearbyGain = 1e-3;
 inline constexpr std::size_t kNearbyParts = 16;
-// Path relinking: parts of a circuit whose rows are repaired, how far neighbouring cells are looked at, and how often all values of
-// an answer are gone through.
+// Path relinking: parts of a circuit whose rows are repaired, how far neighbouring cells are looked at, and how often all values
+// of an answer are gone through.
 inline constexpr std::size_t kRelinkedParts = 3;
 inline constexpr std::int32_t kNeighbouringCells = 4;
 inline constexpr int kImprovingPasses = 3;

@@ -56,9 +56,9 @@ std::vector<double> on_grid(const Domain& domain, std::vector<double> row);
 // What the prices of likelihood, or of coherence, point to, made an answer.
 void try_priced_rows(const Problem& problem, const Node& node, const PricedParts& priced, SolutionPool& pool,
                      Workspace& workspace);
-// Local search around an answer where likelihood has a price: with a network's units on the sides where they are, and the features
-// of blocks on a few parts of their warps, bounds are nearly exact; what prices point to is made an answer, straight or by
-// relinking; from the better one again, and with fewer parts if there is none; while there is `more` time.
+// Local search around an answer where likelihood has a price: with a network's units on the sides where they are, and the
+// features of blocks on a few parts of their warps, bounds are nearly exact; what prices point to is made an answer, straight or
+// by relinking; from the better one again, and with fewer parts if there is none; while there is `more` time.
 void search_nearby(const Problem& problem, std::uint32_t alternative, SolutionPool& pool, Workspace& workspace,
                    const std::function<bool()>& more);
 

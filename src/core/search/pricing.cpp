@@ -100,15 +100,18 @@ class PartPricing {
     for (const std::size_t r : rules_) terms.per_price.push_back(problem_.rules.linear[r].relaxed_rest(node_.box));
     return true;
   }
-  // Prices of 0 become positive, as a barrier wants them.
-  void raise_from_zero(const PartTerms& terms, std::vector<double>& at) const {
+  // Prices to begin with, as a barrier wants them: positive, and in proportion to what they are of. That may be another
+  // inequality of units than the parent's, which perhaps said nothing and had a price without end.
+  void prepare(const PartTerms& terms, std::vector<double>& at) const {
     for (std::size_t a = 0; a < at.size(); ++a) {
       double least = kInf, most = -kInf;
       for (std::size_t k = 0; k < terms.height.size(); ++k) {
         least = std::min(least, terms.gain[k * at.size() + a]);
         most = std::max(most, terms.gain[k * at.size() + a]);
       }
-      at[a] = std::max(at[a], most > least ? tolerance::kFirstWorth / (most - least) : tolerance::kFirstWorth);
+      const double spread = most - least;
+      at[a] = spread > 0 ? std::clamp(at[a], tolerance::kFirstWorth / spread, tolerance::kMostWorth / spread)
+                         : tolerance::kFirstWorth;
     }
   }
 
@@ -419,7 +422,7 @@ class Pricing {
     if (!pricings_[p].fill_terms(cost, terms_)) return false;
     std::vector<double> point = demand_.prices[p].points;
     point.resize(terms_.coordinates);
-    pricings_[p].raise_from_zero(terms_, at);
+    pricings_[p].prepare(terms_, at);
     programme_.lower(terms_, demand_.weight > 0 ? 1 : 0, point, at);
     if (!all_finite(point) || !all_finite(at)) return false;
     set_prices(p, at, std::move(point));

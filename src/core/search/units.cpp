@@ -35,8 +35,7 @@ bool solve_units(const Problem& problem, Node& node, double cutoff, Workspace& w
 // A search that is not over soon is a hard one: what units can be is worth the time then. A checker could not derive it from what
 // a certificate has.
 bool ranges_pay(const Problem& problem, const Node& node, double cutoff, const Follower* follower) {
-  return (!problem.likelihood || getenv("RG")) && cutoff < kInf && node.order >= problem.nodes_before_ranges &&
-         !(follower != nullptr && follower->records());
+  return cutoff < kInf && node.order >= problem.nodes_before_ranges && !(follower != nullptr && follower->records());
 }
 
 // The node with narrower ranges of its units; false if it has no row that is better than the cut-off.
