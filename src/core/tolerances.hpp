@@ -188,6 +188,8 @@ inline constexpr std::size_t kMoreRegionStarts = 45;
 // from its solution towards a known answer the search walks at every so manyth node.
 inline constexpr std::uint64_t kNodesBeforeUnits = 32;
 inline constexpr std::uint64_t kNodesBetweenWalks = 8;
+// By how much, relatively, a node's bound is above that of its units alone if likelihood binds.
+inline constexpr double kBindingShare = 1e-3;
 
 // -- the decomposition of trees -----------------------------------------------------------------------------------------
 

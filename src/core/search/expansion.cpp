@@ -1,7 +1,9 @@
 // In the order of docs/engine.md: propagation, answers on the way, branching.
 #include "expansion.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
 
 #include "../tolerances.hpp"
@@ -34,6 +36,33 @@ namespace {
 // workspace, and would be lost; what trees know of it, too: there, the look comes last.
 bool points_to_rows(const Problem& problem, const Workspace& workspace) {
   return problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0 && !workspace.units;
+}
+
+// Whether likelihood is what makes the node costly: its bound is above that of the network alone. The programme's solution, which
+// knows nothing of likelihood, then says little about where to split.
+bool likelihood_binds(const Problem& problem, const Node& node, const Workspace& workspace) {
+  if (!problem.likelihood || problem.likelihood_weight > 0 || !workspace.units || !workspace.units->solved || node.prices.empty())
+    return false;
+  const double by_units = workspace.units->dual.bound;
+  return node.bound > by_units + tolerance::kBindingShare * (1 + std::abs(by_units));
+}
+
+// Where the programme of units knows of nothing more to decide: the unit whose triangle is furthest off at the row that prices
+// point to; nothing if that row misses the goals by less than the likelihood, in nats, and a feature can be cut.
+std::vector<Node> split_where_priced(const Problem& problem, const Node& node, const PricedParts& priced,
+                                     const std::optional<Cut>& cut, Workspace& workspace) {
+  const auto largest =
+      static_cast<std::size_t>(std::max_element(priced.shares.begin(), priced.shares.end()) - priced.shares.begin());
+  if (largest == priced.shares.size() || priced.pointed[largest].empty()) return {};
+  const std::vector<double> row = on_grid(problem.domain, priced.pointed[largest]);
+  RowValues& values = workspace.row_values;
+  evaluate_row(problem, row, node.alternative, workspace, values);
+  double price = 0, missing = 0;
+  for (const double one : node.prices[largest].goals) price += one;
+  for (const Goal& goal : problem.goals(node.alternative)) missing += std::max(0.0, goal.lower - goal.score(values.outputs));
+  if (!(missing > 0)) return {};
+  if (cut && price * missing < std::max(0.0, problem.likelihood_threshold - values.log_likelihood)) return {};
+  return split_unit_at(node, row, workspace);
 }
 
 }  // namespace
@@ -122,6 +151,7 @@ bool Expander::is_done(Look& look) const {
 std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) const {
   const Node& node = look.node;
   const double cutoff = look.pool.cutoff();
+  if (cut && likelihood_binds(problem_, node, look.workspace)) return split_at(problem_.domain, node.box, *cut);
   if (std::vector<Box> parts = split_fraction(problem_, node, look.workspace); !parts.empty()) return parts;
   if (std::vector<Box> parts = split_trees(problem_, node, look.workspace); !parts.empty()) return parts;
   if (cut) return split_at(problem_.domain, node.box, *cut);
@@ -135,7 +165,9 @@ std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) c
 void Expander::branch(Look& look, Expansion& out) const {
   const Node& node = look.node;
   const std::optional<Cut> cut = largest_gap(problem_, node, look.evaluation);
+  const bool binds = likelihood_binds(problem_, node, look.workspace);
   std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace);
+  if (sides.empty() && binds) sides = split_where_priced(problem_, node, look.evaluation.priced, cut, look.workspace);
   if (!sides.empty()) {
     const bool narrow = node.box.narrow(problem_.domain);
     for (Node& part : sides) out.children.push_back({std::move(part), narrow});

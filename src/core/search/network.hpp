@@ -96,6 +96,8 @@ class Network final : public Score {
   std::vector<std::vector<double>> above_argument(const ScoreWorkspace& workspace) const;
   // On which side of 0 the units of a row are, layer by layer; those that rounding leaves open are not listed.
   std::vector<UnitSplit> sides(const double* row) const;
+  // What all units of a row are before their ReLUs, layer by layer.
+  std::vector<std::vector<double>> arguments(const double* row) const;
 
  private:
   friend class Triangles;

@@ -363,6 +363,22 @@ std::vector<Triangles::Candidate> Triangles::candidates() const {
   return made;
 }
 
+std::vector<Triangles::Candidate> Triangles::candidates_at(const double* row) const {
+  const std::vector<std::vector<double>> arguments = network_.arguments(row);
+  std::vector<Candidate> made;
+  for (std::size_t at = 0; at < column_of_.size(); ++at) {
+    for (std::size_t h = 0; h < column_of_[at].size(); ++h) {
+      if (column_of_[at][h] < 0) continue;
+      const double low = bounds_->low[at][h], high = bounds_->high[at][h], z = std::clamp(arguments[at][h], low, high);
+      const double gap = high * (z - low) / (high - low) - std::max(0.0, z);
+      if (gap <= tolerance::kLeastUnitGap * (high - low)) continue;
+      made.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(h), gap * influence_[at][h]});
+    }
+  }
+  std::sort(made.begin(), made.end(), [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
+  return made;
+}
+
 double Triangles::probe(const UnitSplit& split, double cutoff, Basis& basis) const {
   Simplex simplex = simplex_;
   if (split.on) {

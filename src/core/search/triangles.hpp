@@ -53,6 +53,8 @@ class Triangles {
   bool has_unstable() const { return columns_.size() > first_column_.back(); }
   // Unstable units that are not on their ReLU in the solution, the one that promises most first.
   std::vector<Candidate> candidates() const;
+  // Units that are undecided, by how much their triangles may be above their ReLUs at a row, times what that may change.
+  std::vector<Candidate> candidates_at(const double* row) const;
   // The objective if a unit is decided, after some pivots; and the basis.
   double probe(const UnitSplit& split, double cutoff, Basis& basis) const;
 

@@ -106,6 +106,12 @@ std::vector<std::vector<double>> Network::above_argument(const ScoreWorkspace& w
   return made;
 }
 
+std::vector<std::vector<double>> Network::arguments(const double* row) const {
+  std::vector<std::vector<double>> made{first_layer(row)};
+  for (std::size_t at = 0; at + 1 < later_.size(); ++at) made.push_back(next_layer(at, made.back()));
+  return made;
+}
+
 std::vector<UnitSplit> Network::sides(const double* row) const {
   std::vector<double> z = first_layer(row), size, next_size;
   first_layer_sizes(whole(domain_), size);
