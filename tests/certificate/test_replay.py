@@ -18,7 +18,8 @@ from likely.certificate import Certificate, load, save
 from likely.certificate.domain import Domain
 from likely.errors import CertificateError, ProblemError
 from likely.predictor import Column, LinearModel, Link
-from likely.problem import Limits, Problem, to_class
+from likely.problem import Limits, Problem, between, to_class
+from likely.schema.costs import MoveCost
 from likely.search import solve
 from tests.oracles.search import answers_of
 from tests.search.instances import variants
@@ -38,9 +39,8 @@ def proof(problem: Problem, path: Path, limits: Limits = LIMITS) -> tuple[float,
 
 
 def checkable(problem: Problem) -> bool:
-    """Whether the checker knows all bounds of a problem: no price of likelihood, no blocks, no coherence."""
-    asked = problem.plausibility
-    return problem.coherence is None and (asked is None or not (asked.weight or asked.circuit.has_blocks))
+    """Whether the checker knows all bounds of a problem: all but those of the coherence of Gaussian blocks."""
+    return problem.coherence is None or not problem.coherence.circuit.has_blocks
 
 
 @pytest.mark.parametrize("kind", ["linear", "network", "forest"])
@@ -70,6 +70,19 @@ def test_reals(path: Path, data: st.DataObject) -> None:
     if checkable(problem):
         _, certificate = proof(problem, path)
         assert certificate.check(problem).holds
+
+
+def test_numbers_that_two_duals_remove_together(path: Path) -> None:
+    """b < 0.45 costs too much, b > 0.45 misses the goal at less cost than is left: no single bound removes both."""
+    features = (likely.Continuous("a", 0, 1), likely.Continuous("b", 0, 1))
+    columns = (Column(0, -0.5), Column(1, 2.625))
+    form = LinearModel(Link("sign"), (0, 1), columns, np.array([[1.0, 1.0]]), np.array([0.0]))
+    costs = (MoveCost(0.0, 0.0), MoveCost(0.0, 1.0, fee=1.0))
+    schema = likely.Schema(features, costs=costs)
+    problem = Problem(schema, np.array([0.5, 1.0]), form, between(form, -math.inf, 0.69))
+    lower, certificate = proof(problem, path)
+    assert lower > 1.5
+    assert certificate.check(problem).holds
 
 
 # -- tampering ---------------------------------------------------------------------------------------------------------

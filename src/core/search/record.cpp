@@ -80,13 +80,14 @@ void Recorder::after(Step step, const Node& node, bool left) {
   line_ += left ? "\",true," : "\",false,";
   write_changes(box_, node.box);
   box_ = node.box;
-  write_multipliers(step, node);
+  write_multipliers(step, node, left);
   last_ = step;
   line_ += ']';
 }
 
 // What the step can be derived from again; any numbers would do, these give the bound that the search had.
-void Recorder::write_multipliers(Step step, const Node& node) {
+void Recorder::write_multipliers(Step step, const Node& node, bool left) {
+  const Evaluation& evaluation = workspace_.evaluations[node.alternative];
   if (step == Step::kCostBound) {
     line_ += ",[";
     for (std::size_t g = 0; g < node.multipliers.size(); ++g) {
@@ -98,7 +99,13 @@ void Recorder::write_multipliers(Step step, const Node& node) {
     write_units(node.alternative);
   } else if (step == Step::kJointBound && last_ != step) {
     line_ += ',';
-    write(node.prices);
+    write(node.prices, *problem_.likelihood, evaluation.priced);
+  } else if (step == Step::kJointCoherence && last_ != step) {
+    line_ += ',';
+    write(node.coherence_prices, *problem_.coherence, evaluation.coherence_priced);
+  } else if (step == Step::kLikelihood && problem_.likelihood->has_blocks() && (!left || problem_.likelihood_weight > 0)) {
+    line_ += ',';
+    write(problem_.likelihood->points(evaluation.sweep));
   } else if (const Network* network = problem_.score->hidden_units();
              step == Step::kScore && last_ != step && network != nullptr) {
     line_ += ',';
@@ -115,12 +122,13 @@ void Recorder::write(const std::vector<std::vector<double>>& layers) {
   line_ += ']';
 }
 
-void Recorder::write(const std::vector<Prices>& prices) {
+void Recorder::write(const std::vector<Prices>& prices, const Likelihood& likelihood, const PricedParts& priced) {
   line_ += '[';
   for (std::size_t p = 0; p < prices.size(); ++p) {
     line_ += p > 0 ? ",[" : "[";
     write(prices[p].cost);
-    for (const std::vector<double>* each : {&prices[p].goals, &prices[p].rules, &prices[p].points}) {
+    const std::vector<double> points = likelihood.points(p, priced.parts[p]);
+    for (const std::vector<double>* each : {&prices[p].goals, &prices[p].rules, &points}) {
       line_ += ',';
       write(*each);
     }

@@ -59,7 +59,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
-    if (has_price_work_ && !recorder_ && queue_.made() >= problem_.nodes_before_prices) begin_prices();
+    if (has_price_work_ && queue_.made() >= problem_.nodes_before_prices) begin_prices();
     if (!walked_ && statistics_.nodes >= problem_.nodes_before_ranges) walk_from_others(starts);
     if (has_tree_work_ && statistics_.nodes == nodes_before_trees(problem_)) begin_trees(starts);
     if (statistics_.nodes >= problem_.nodes_before_rounds && !recorder_)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from likely.certificate.domain import ROUNDOFF, Box, Domain
 from likely.certificate.likelihood import Likelihood
 from likely.certificate.network import Above, Network, Split, Units
+from likely.certificate.prices import Lines, Priced, Prices, Pricing, lines
 from likely.certificate.relaxation import Dual, Multipliers, Relaxation
 from likely.certificate.rules import Rules
 from likely.certificate.trees import Trees
@@ -28,9 +30,11 @@ from likely.problem import Problem
 #: Whether unstable ReLUs are bounded from below as it is recorded, or as it seems best here: one is tried after the other.
 RECORDED = (True, False)
 #: Steps whose bounds are of single values.
-PIECEWISE = frozenset({"rules", "score", "likelihood", "reduced-cost fixing", "joint bound"})
+PIECEWISE = frozenset({"rules", "score", "likelihood", "coherence", "reduced-cost fixing", "joint bound", "joint coherence"})
 #: Steps whose bounds may be better if the score is relaxed over a part alone.
 ALONE = frozenset({"score", "reduced-cost fixing"})
+#: How often an interval within a cell is cut where one bound after the other holds; and by how much of it on the safe side.
+MOST_CUTS, HAIR = 4, 1e-11
 #: A bound is proved up to this much, relative to 1 + its size: engines claim no more either.
 TOLERANCE = 1e-9
 
@@ -66,6 +70,25 @@ def floored(claimed: float) -> float:
     return claimed if math.isinf(claimed) else claimed - TOLERANCE * (1 + abs(claimed))
 
 
+@dataclass(frozen=True, eq=False)
+class _Demand:
+    """What is asked of the likelihood, or of the coherence, of rows."""
+
+    likelihood: Likelihood
+    pricing: Pricing
+    threshold: float
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """Prices and all that they are of."""
+
+    priced: Priced
+    prices: Prices
+    relaxations: list[Relaxation]
+
+
 @dataclass(eq=False)
 class _Node:
     """A node while its steps are gone through: its rows, and what is known of them."""
@@ -82,6 +105,12 @@ class _Node:
     #: Of the last bound of the cost, of goals or of hidden units: multipliers as they are recorded, and the box.
     multipliers: tuple[str, Any, Box] | None = None
     duals: dict[bool, list[tuple[Relaxation | None, Multipliers]] | None] = field(default_factory=dict)
+    #: Points of tangents of Gaussian blocks for the likelihood alone, and the parts of the circuit with these.
+    points: Any = None
+    unpriced: Priced | None = None
+    #: Prices of likelihood and of coherence as they are recorded, the box, and what was made of them.
+    prices: dict[str, tuple[Any, Box]] = field(default_factory=dict)
+    priced: dict[tuple[str, bool], _Joint | None] = field(default_factory=dict)
 
 
 class Checker:
@@ -99,21 +128,27 @@ class Checker:
         form = problem.form
         self._network = Network(self.domain, form) if isinstance(form, (LinearModel, ReluNetwork)) else None
         self._trees = Trees(self.domain, form) if isinstance(form, TreeEnsemble) else None
-        asked = problem.plausibility
-        self._likelihood = Likelihood(problem, asked, self.domain) if asked is not None and asked.counts else None
-        self._threshold = -math.inf if asked is None else asked.lower
+        asked, fit = problem.plausibility, problem.coherence
+        self._demands: dict[str, _Demand] = {}
+        if asked is not None and asked.counts:
+            likelihood = Likelihood(problem, asked, self.domain)
+            self._demands["joint bound"] = _Demand(likelihood, Pricing(likelihood, self.domain), asked.lower, asked.weight)
+        if fit is not None:
+            if fit.circuit.has_blocks:
+                raise refusal("the coherence of Gaussian blocks")
+            coherence = Likelihood(problem, fit, self.domain)
+            self._demands["joint coherence"] = _Demand(coherence, Pricing(coherence, self.domain), fit.lower, 0.0)
         self._weight = 0.0 if asked is None else asked.weight
-        if problem.coherence is not None:
-            raise refusal("a demand on coherence")
-        if self._likelihood is not None and self._likelihood.has_blocks:
-            raise refusal("the likelihood of Gaussian blocks")
         self._kinds: dict[str, Callable[[_Node, Box], float]] = {
             "rules": self._by_rules,
             "score": self._by_score,
-            "likelihood": self._by_likelihood,
+            "likelihood": partial(self._by_likelihood, "joint bound"),
+            "coherence": partial(self._by_likelihood, "joint coherence"),
             "cost bound": self._by_cost,
             "reduced-cost fixing": self._by_cost,
             "units": self._by_cost,
+            "joint bound": partial(self._by_prices, "joint bound"),
+            "joint coherence": partial(self._by_prices, "joint coherence"),
         }
 
     # -- steps ----------------------------------------------------------------------------------------------------------
@@ -145,16 +180,23 @@ class Checker:
         """The greatest of all kinds of bounds, the score relaxed anew."""
         renewed = _Node(part, node.alternative, node.splits, node.bound, node.budget)
         self.relax(renewed)
-        kinds = (self._by_rules, self._by_score, self._by_likelihood, self._by_cost, self._by_share)
-        return max(kind(renewed, part) for kind in kinds)
+        kinds = ("rules", "score", "likelihood", "coherence", "cost bound")
+        return max(*(self.bound(kind, renewed, part) for kind in kinds), self._by_share(renewed, part))
 
     def relax(self, node: _Node, above: Above = None) -> None:
         """The score is relaxed over the node as it is, when that is needed."""
         node.relaxed, node.above, node.relaxations = node.box, above, {}
 
     def take_multipliers(self, step: str, node: _Node, values: Any) -> None:
-        """Multipliers that a step used."""
-        node.multipliers, node.duals = (step, values, node.box), {}
+        """Multipliers, prices or points that a step used."""
+        if step == "likelihood":
+            node.points, node.unpriced = values, None
+        elif step in self._demands:
+            node.prices[step] = values, node.box
+            for recorded in RECORDED:
+                node.priced.pop((step, recorded), None)
+        else:
+            node.multipliers, node.duals = (step, values, node.box), {}
 
     def _relaxations(self, node: _Node, recorded: bool) -> list[Relaxation] | None:
         """Of every goal; None if no row is possible."""
@@ -234,20 +276,77 @@ class Checker:
         low, high = share.log_ends
         return -math.inf if low - slack <= log_share <= high + slack else math.inf
 
-    def _by_likelihood(self, node: _Node, part: Box) -> float:
-        if self._likelihood is None or self._threshold == -math.inf:
+    def _by_likelihood(self, of: str, node: _Node, part: Box) -> float:
+        demand = self._demands.get(of)
+        if demand is None or demand.threshold == -math.inf:
             return -math.inf
-        return math.inf if self._likelihood.upper(part, node.alternative) < self._threshold else -math.inf
+        return math.inf if self._upper(demand, node, part) < demand.threshold else -math.inf
+
+    def _upper(self, demand: _Demand, node: _Node, part: Box) -> float:
+        """No row of a part of a node has a greater log-likelihood, or coherence."""
+        if not demand.likelihood.has_blocks:
+            return demand.likelihood.upper(part, node.alternative)
+        priced = node.unpriced if node.points is not None else demand.pricing.unpriced(part, None)
+        if priced is None:
+            priced = node.unpriced = demand.pricing.unpriced(part, node.points)
+        values = priced.log_values(part, node.alternative)
+        return Lines(values, np.zeros(len(values))).log_sum(0.0)
+
+    def _by_prices(self, of: str, node: _Node, part: Box) -> float:
+        """From the lines of recorded prices: what a row must cost that is likely enough, or how small the objective can be."""
+        demand, corners = self._demands.get(of), self.domain.corners(part)
+        if corners is None:
+            return math.inf
+        if demand is None or of not in node.prices:
+            return -math.inf
+        cheapest, most = (float(ends(corners.cost).sum()) for ends in (corners.least, corners.greatest))
+        off = 4 * ROUNDOFF * (self.domain.size + 8) * most
+        best = -math.inf
+        for recorded in RECORDED if self._network is not None and self._network.hidden else RECORDED[:1]:
+            joint = self._joint(of, node, recorded)
+            if joint is None or any(each.missed(corners) for each in joint.relaxations):
+                return math.inf
+            made = lines(joint.priced, joint.prices, joint.relaxations, self.rules.linear, part, node.alternative)
+            if demand.weight > 0:
+                best = max(best, -demand.weight * made.log_sum(0.0) * (1 + math.copysign(4 * ROUNDOFF, made.log_sum(0.0))) - off)
+            else:
+                best = max(best, made.least_cost(demand.threshold, cheapest - off, self.target, most + off))
+            if best >= self.target:
+                break
+        return best
+
+    def _joint(self, of: str, node: _Node, recorded: bool) -> _Joint | None:
+        """Recorded prices with the relaxations that they are of; None if no row is possible."""
+        if (of, recorded) not in node.priced:
+            node.priced[of, recorded] = self._new_joint(of, node, recorded)
+        return node.priced[of, recorded]
+
+    def _new_joint(self, of: str, node: _Node, recorded: bool) -> _Joint | None:
+        demand, (values, box) = self._demands[of], node.prices[of]
+        relaxations: list[Relaxation] = []
+        if self._network is not None:
+            goals = self._relaxations(node, recorded)
+            if goals is None:
+                return None
+            relaxations = [*goals]
+            if node.multipliers is not None and node.multipliers[0] == "units":
+                duals = self._duals(node, recorded)
+                if duals is None:
+                    return None
+                relaxations += [each for each, _ in duals if each is not None]
+        prices = Prices.read(values, len(relaxations), len(self.rules.linear))
+        applies = np.array([rule.applies(self.domain, box) for rule in self.rules.linear], dtype=np.bool_)
+        prices = replace(prices, rules=np.where(applies, prices.rules, 0.0))
+        if demand.weight > 0:
+            prices = replace(prices, cost=np.full(len(prices.cost), 1 / demand.weight))
+        return _Joint(demand.pricing.priced(prices, relaxations, self.rules.linear), prices, relaxations)
 
     def _by_cost(self, node: _Node, part: Box) -> float:
         """The duals with the multipliers of the last bound of the cost, and what likelihood can take off."""
         corners = self.domain.corners(part)
         if corners is None:
             return math.inf
-        taken = 0.0
-        if self._weight > 0:
-            assert self._likelihood is not None
-            taken = self._weight * self._likelihood.upper(part, node.alternative)
+        taken = self._weight * self._upper(self._demands["joint bound"], node, part) if self._weight > 0 else 0.0
         most = float(corners.greatest(corners.cost).sum())
         best = Dual(self.domain, self.rules, part, corners, None, Multipliers(0.0, 0.0, 0)).bound - taken
         for recorded in RECORDED if self._network is not None and self._network.hidden else RECORDED[:1]:
@@ -301,7 +400,8 @@ class _Replayer:
                 self.checker.relax(node, *multipliers)
             elif multipliers and before != step:
                 self.checker.take_multipliers(step, node, multipliers[0])
-                node.bound = max(node.bound, self.checker.bound(step, node, node.box))
+                if step != "likelihood":
+                    node.bound = max(node.bound, self.checker.bound(step, node, node.box))
             before = step
             self._remove(place, step, node, changes)
             if not left and node.bound < self.target and self.domain.corners(node.box) is not None:
@@ -324,7 +424,7 @@ class _Replayer:
                 self.close(max(node.bound, self._bound_in_pieces(step, node, j, part)), place)
         node.box = after
 
-    def _bound_in_pieces(self, step: str, node: _Node, j: int, part: Box) -> float:
+    def _bound_in_pieces(self, step: str, node: _Node, j: int, part: Box, depth: int = 0) -> float:
         """The bound of a part; if that is too low, over the part alone, and then the least over pieces of it.
 
         A network's relaxation over a part is tighter than over the node's box, and a bound that is no sum over features the
@@ -335,9 +435,33 @@ class _Replayer:
             bound = max(bound, self.checker.bound_alone(step, node, part))
         if bound >= self.target or step not in PIECEWISE:
             return bound
-        return max(
-            bound, min((self._bound_in_pieces(step, node, j, piece) for piece in self.domain.halves(part, j)), default=bound)
-        )
+        pieces = self.domain.halves(part, j)
+        if not pieces and step == "reduced-cost fixing" and depth < MOST_CUTS:
+            pieces = self._cut_where_bounds_cross(node, j, part)
+            depth += 1
+        return max(bound, min((self._bound_in_pieces(step, node, j, piece, depth) for piece in pieces), default=bound))
+
+    def _cut_where_bounds_cross(self, node: _Node, j: int, part: Box) -> list[Box]:
+        """One dual may remove the numbers below some other, and another one those above it: where one of them ceases to.
+
+        A reduced cost is linear on a cell, so that it is known from the cell's ends; none if no dual removes just one of these.
+        """
+        low, high = float(part.low[j]), float(part.high[j])
+        if not low < high:
+            return []
+        for dual in self.checker.fixing(node):
+            bounds = []
+            for end in (low, high):
+                corners = self.domain.corners_of(self.domain.restricted(part, j, end, end, None), j)
+                bounds.append(-math.inf if corners is None else dual.bound_of(j, corners))
+            if (bounds[0] >= self.target) == (bounds[1] >= self.target) or not math.isfinite(bounds[1] - bounds[0]):
+                continue
+            share = (self.target - bounds[0]) / (bounds[1] - bounds[0])
+            share += HAIR if bounds[1] >= self.target else -HAIR
+            at = low + min(max(share, 0.0), 1.0) * (high - low)
+            if low < at < high:
+                return self.domain.cut(part, j, at)
+        return []
 
     def _end(self, place: int, node: _Node, record: dict[str, Any]) -> list[tuple[int, _Node]]:
         if self.domain.corners(node.box) is None:
