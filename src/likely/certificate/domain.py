@@ -221,6 +221,12 @@ class Domain:
         count = numbers + np.bincount(self._atom_feature[box.atoms], minlength=self.size)
         return bool((count == 1).all() and (box.low[numbers == 1] == box.high[numbers == 1]).all())
 
+    def single_cells(self, box: Box) -> bool:
+        """Whether a box has one atom, or numbers of one cell, of every feature."""
+        numbers = box.low <= box.high
+        count = numbers + np.bincount(self._atom_feature[box.atoms], minlength=self.size)
+        return bool((count == 1).all()) and all(np.diff(self.cells_of(box, j)) == 1 for j in np.flatnonzero(numbers))
+
     def halves(self, box: Box, j: int) -> list[Box]:
         """Two boxes that hold all rows of one, each with about half of the cells or atoms of a feature; none if it has one."""
         atoms, (first, last) = self.atoms_of(box, j), self.cells_of(box, j)

@@ -33,6 +33,9 @@ RECORDED = (True, False)
 PIECEWISE = frozenset({"rules", "score", "likelihood", "coherence", "reduced-cost fixing", "joint bound", "joint coherence"})
 #: Steps whose bounds may be better if the score is relaxed over a part alone.
 ALONE = frozenset({"score", "reduced-cost fixing"})
+#: A single row whose log-likelihood is at the threshold up to this much, relative to 1 + its size, may go either way: doubles that
+#: were added up in another order decide otherwise.
+TIE = 1e-10
 #: How often an interval within a cell is cut where one bound after the other holds; and by how much of it on the safe side.
 MOST_CUTS, HAIR = 4, 1e-11
 #: A bound is proved up to this much, relative to 1 + its size: engines claim no more either.
@@ -280,7 +283,8 @@ class Checker:
         demand = self._demands.get(of)
         if demand is None or demand.threshold == -math.inf:
             return -math.inf
-        return math.inf if self._upper(demand, node, part) < demand.threshold else -math.inf
+        tie = TIE * (1 + abs(demand.threshold)) if self.domain.single_cells(part) else 0.0
+        return math.inf if self._upper(demand, node, part) < demand.threshold + tie else -math.inf
 
     def _upper(self, demand: _Demand, node: _Node, part: Box) -> float:
         """No row of a part of a node has a greater log-likelihood, or coherence."""
