@@ -98,11 +98,9 @@ void Recorder::write_multipliers(Step step, const Node& node, bool left) {
   } else if (step == Step::kUnits) {
     write_units(node.alternative);
   } else if (step == Step::kJointBound && last_ != step) {
-    line_ += ',';
-    write(node.prices, *problem_.likelihood, evaluation.priced);
+    write_prices(node.prices, *problem_.likelihood, evaluation.priced);
   } else if (step == Step::kJointCoherence && last_ != step) {
-    line_ += ',';
-    write(node.coherence_prices, *problem_.coherence, evaluation.coherence_priced);
+    write_prices(node.coherence_prices, *problem_.coherence, evaluation.coherence_priced);
   } else if (step == Step::kLikelihood && problem_.likelihood->has_blocks() && (!left || problem_.likelihood_weight > 0)) {
     line_ += ',';
     write(problem_.likelihood->points(evaluation.sweep));
@@ -122,13 +120,25 @@ void Recorder::write(const std::vector<std::vector<double>>& layers) {
   line_ += ']';
 }
 
-void Recorder::write(const std::vector<Prices>& prices, const Likelihood& likelihood, const PricedParts& priced) {
+// The last prices, with which values were removed; and those that gave the bound, if these are others.
+void Recorder::write_prices(const std::vector<Prices>& last, const Likelihood& likelihood, const PricedParts& priced) {
+  std::vector<Prices> prices = last;
+  for (std::size_t p = 0; p < prices.size(); ++p) prices[p].points = likelihood.points(p, priced.parts[p]);
+  line_ += ",[";
+  write(prices);
+  if (!priced.best.empty() && priced.best != prices) {
+    line_ += ',';
+    write(priced.best);
+  }
+  line_ += ']';
+}
+
+void Recorder::write(const std::vector<Prices>& prices) {
   line_ += '[';
   for (std::size_t p = 0; p < prices.size(); ++p) {
     line_ += p > 0 ? ",[" : "[";
     write(prices[p].cost);
-    const std::vector<double> points = likelihood.points(p, priced.parts[p]);
-    for (const std::vector<double>* each : {&prices[p].goals, &prices[p].rules, &points}) {
+    for (const std::vector<double>* each : {&prices[p].goals, &prices[p].rules, &prices[p].points}) {
       line_ += ',';
       write(*each);
     }

@@ -41,7 +41,8 @@ class Recorder {
   void write(const Multipliers& at);
   void write(const std::vector<double>& numbers);
   void write(const std::vector<std::vector<double>>& layers);
-  void write(const std::vector<Prices>& prices, const Likelihood& likelihood, const PricedParts& priced);
+  void write_prices(const std::vector<Prices>& last, const Likelihood& likelihood, const PricedParts& priced);
+  void write(const std::vector<Prices>& prices);
 
   const Problem& problem_;
   const Workspace& workspace_;

@@ -44,6 +44,8 @@ void Search::follow(std::vector<double> row) {
 // No checker derives what decomposed trees say of a likelihood: the search does without.
 void Search::record(std::size_t most_bytes) {
   if (problem_.likelihood) has_tree_work_ = false;
+  for (Evaluation& evaluation : workspace_of(0).evaluations)
+    evaluation.priced.keeps_best = evaluation.coherence_priced.keeps_best = true;
   recorder_ = std::make_unique<Recorder>(problem_, workspace_of(0), most_bytes);
   if (!follower_) follower_ = std::make_unique<Follower>(problem_);
   follower_->record(recorder_.get());

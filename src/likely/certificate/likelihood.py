@@ -126,7 +126,7 @@ class Likelihood:
                 off += _marginal_rounding(node, row, float(logs[place]))
         self._up(logs, maximise=False)
         log = float(logs[-1])
-        return log - rounding_of(self._levels, logs) - off if log > -math.inf else math.inf
+        return log - self._rounding(logs) - off if log > -math.inf else math.inf
 
     def given(self, alternative: int) -> float:
         """The logarithm of what is given, which is taken off all others."""
@@ -156,23 +156,25 @@ class Likelihood:
         if len(self._targets[alternative]):
             logs[list(self.cells[self._domain.size].leaves)] = self._targets[alternative]
         self._up(logs, self.approximate)
-        return float(logs[-1]) - self._given[alternative] + rounding_of(self._levels, logs)
+        return float(logs[-1]) - self._given[alternative] + self._rounding(logs)
+
+    def _rounding(self, logs: Numbers) -> float:
+        return float(rounding_of(self._levels, np.abs(logs[np.isfinite(logs)]).max(initial=0.0)))
 
     def _up(self, logs: Numbers, maximise: bool) -> None:
         for level in self._levels:
             level.up(logs, maximise)
 
 
-def rounding_of(levels: Sequence[Level], logs: Numbers) -> float:
+def rounding_of(levels: Sequence[Level], size: Numbers) -> Numbers:
     """What all levels together may lose: of every logarithm a few units of roundoff of its size, and of 1.
 
     Args:
         levels: Of a circuit.
-        logs: Of its nodes.
+        size: The greatest of its logarithms.
     """
-    finite = np.abs(logs[np.isfinite(logs)])
     widest = max((int(np.diff(np.append(level.first, len(level.children))).max()) for level in levels), default=1)
-    return float(4 * ROUNDOFF * (widest + _ROUNDINGS_OF_LEAF) * (len(levels) + 1) * (1 + finite.max(initial=0.0)))
+    return np.asarray(4 * ROUNDOFF * (widest + _ROUNDINGS_OF_LEAF) * (len(levels) + 1) * (1 + size))
 
 
 def levels_of(nodes: tuple[object, ...]) -> list[Level]:

@@ -136,7 +136,7 @@ class Parts:
                 origin.append(i)
                 parts.append(part)
             self.top[part] = where[place]
-        self.size, self.count = len(made), len(tops)
+        self.size, self.count, self.part = len(made), len(tops), np.array(parts, dtype=np.intp)
         self.levels: list[Level] = levels_of(tuple(made))
         self.leaves = [
             _leaves(made, origin, parts, variable, likelihood.cells[variable].leaves) for variable in range(len(likelihood.cells))
@@ -213,7 +213,9 @@ class Priced:
         with np.errstate(invalid="ignore", over="ignore"):
             for level in parts.levels:
                 level.up(logs, self._likelihood.approximate)
-        off = rounding_of(parts.levels, logs) + 8 * ROUNDOFF * (self._domain.size + 8) * float(swept.sizes.sum())
+        most = np.zeros(parts.count)
+        np.maximum.at(most, parts.part, np.where(np.isfinite(logs), np.abs(logs), 0.0))
+        off = rounding_of(parts.levels, most) + 8 * ROUNDOFF * (self._domain.size + 8) * swept.sizes.sum(axis=1)
         values = logs[parts.top] + parts.log_weight - self._likelihood.given(alternative) + off
         return np.where(np.isnan(values), np.inf, values)
 
@@ -222,7 +224,7 @@ class Priced:
         domain, parts = self._domain, self._parts
         if self._last is None:
             nothing = np.full(parts.blocks.size, -np.inf)
-            swept = _Swept(box, np.zeros(parts.size), parts.blocks.greatest(box, self._tangents, self._rewards), nothing, np.zeros(domain.size))
+            swept = _Swept(box, np.zeros(parts.size), parts.blocks.greatest(box, self._tangents, self._rewards), nothing, np.zeros((parts.count, domain.size)))
             for j in range(domain.size):
                 self._fill(box, j, swept)
             self._last = swept
@@ -252,7 +254,7 @@ class Priced:
         atoms = rewards.atoms[:, domain.first_atom[j] : domain.first_atom[j + 1]][:, alive]
         values = np.concatenate([atoms, numbers], axis=1)
         sizes = np.maximum(*(np.abs(gain) + np.abs(level) + cost for gain, cost in ends))
-        swept.sizes[j] = max(np.abs(atoms).max(initial=0.0), sizes.max(initial=0.0))
+        swept.sizes[:, j] = np.maximum(np.abs(atoms).max(axis=1, initial=0.0), sizes.max(axis=1, initial=0.0))
         if len(leaves.place):
             table = self._likelihood.table(box, j)
             swept.logs[leaves.place] = (table[leaves.row] + values[leaves.part]).max(axis=1, initial=-np.inf)

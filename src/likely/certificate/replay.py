@@ -27,6 +27,8 @@ from likely.errors import CertificateError, UnknownBoundError
 from likely.predictor import LinearModel, ReluNetwork, TreeEnsemble
 from likely.problem import Problem
 
+#: Steps with prices: the last ones, and those that gave the bound if these are others.
+JOINT = frozenset({"joint bound", "joint coherence"})
 #: Whether unstable ReLUs are bounded from below as it is recorded, or as it seems best here: one is tried after the other.
 RECORDED = (True, False)
 #: Steps whose bounds are of single values.
@@ -403,9 +405,10 @@ class _Replayer:
             if step == "score" and before != "score":
                 self.checker.relax(node, *multipliers)
             elif multipliers and before != step:
-                self.checker.take_multipliers(step, node, multipliers[0])
-                if step != "likelihood":
-                    node.bound = max(node.bound, self.checker.bound(step, node, node.box))
+                for values in reversed(multipliers[0]) if step in JOINT else multipliers:
+                    self.checker.take_multipliers(step, node, values)
+                    if step != "likelihood":
+                        node.bound = max(node.bound, self.checker.bound(step, node, node.box))
             before = step
             self._remove(place, step, node, changes)
             if not left and node.bound < self.target and self.domain.corners(node.box) is not None:
