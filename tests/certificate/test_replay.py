@@ -226,3 +226,14 @@ def test_parts_of_boxes_hold_every_row() -> None:
     inside = [((box.low <= rows) & (rows <= box.high)).all(axis=1) for box in [part, *removed]]
     assert np.any(inside, axis=0).all()
     assert not (inside[0] & np.any(inside[1:], axis=0)).any()
+
+
+def test_ends_off_a_grid_hide_no_number() -> None:
+    """A tampered range may end anywhere: what is beyond it begins with the next whole number."""
+    domain = Domain(loans())
+    whole = domain.whole()
+    for low, high in [(2.9, 5.1), (2.1, 4.9), (3.0, 5.0)]:
+        part = domain.changed(whole, [[0, [low, high], []]])
+        kept = [box for box in [part, *(box for _, box in domain.removed(whole, part))]]
+        for n in range(10):
+            assert any(box.low[0] <= n <= box.high[0] for box in kept)
