@@ -44,6 +44,8 @@ class _Pieces:
     coordinate: NDArray[np.intp]
     low: Numbers
     high: Numbers
+    #: Where the warp's piece above begins: that number is on it.
+    limit: Numbers
     #: z = value + slope (x - knot) where the piece is straight.
     knot: Numbers
     value: Numbers
@@ -148,9 +150,9 @@ class Blocks:
                 rows += cut[j, id(warp)]
                 coordinates += [place] * len(cut[j, id(warp)])
                 place += 1
-        table = np.array(rows, dtype=np.float64).reshape(len(rows), 12)
-        columns = [np.ascontiguousarray(column) for column in table[:, :8].T]
-        return _Pieces(np.array(coordinates, dtype=np.intp), *columns, np.ascontiguousarray(table[:, 8:]))
+        table = np.array(rows, dtype=np.float64).reshape(len(rows), 13)
+        columns = [np.ascontiguousarray(column) for column in table[:, :9].T]
+        return _Pieces(np.array(coordinates, dtype=np.intp), *columns, np.ascontiguousarray(table[:, 9:]))
 
     # -- tangents -------------------------------------------------------------------------------------------------------
 
@@ -183,7 +185,7 @@ class Blocks:
         """The pieces that meet a box, and the ends of what they share with it."""
         j = self.feature[pieces.coordinate]
         low, high = np.maximum(pieces.low, box.low[j]), np.minimum(pieces.high, box.high[j])
-        met = (low <= high) & (box.low[j] <= box.high[j])
+        met = (low <= high) & (low < pieces.limit) & (box.low[j] <= box.high[j])
         return pieces.part(met), low[met], high[met]
 
     def greatest(self, box: Box, tangents: Tangents, rewards: Rewards, feature: int | None = None) -> Numbers:
@@ -290,8 +292,8 @@ def _pieces(domain: Domain, j: int, warp: Warp) -> Iterator[tuple[float, ...]]:
     for low, high, *straight in _parts(warp):
         for segment in domain.parts[j].segments:
             start, end = max(low, segment[0], first), min(high, segment[1], last)
-            if start <= end:
-                yield (start, end, *straight, *map(float, segment))
+            if start <= end and start < high:
+                yield (start, end, high, *straight, *map(float, segment))
 
 
 def _parts(warp: Warp) -> Iterator[tuple[float, ...]]:

@@ -242,6 +242,16 @@ class Domain:
         left = np.isin(np.arange(len(atoms)), places[: len(places) // 2])
         return [self.restricted(box, j, 1.0, 0.0, each) for each in (left, atoms & ~left)]
 
+    def halves_on_grid(self, box: Box, j: int) -> list[Box]:
+        """The same within one cell, if the numbers of a feature have a grid; none if it has one number there."""
+        low, high = float(box.low[j]), float(box.high[j])
+        if not self.parts[j].grid > 0 or not low < high or self.atoms_of(box, j).any():
+            return []
+        above = self._after(j, low + (high - low) / 2)
+        below = self._before(j, above)
+        parts = [(low, below), (above, high)]
+        return [self.restricted(box, j, *part, None) for part in parts] if low <= below and above <= high else []
+
     def cut(self, box: Box, j: int, at: float) -> list[Box]:
         """Two boxes that hold all rows of one whose feature j is a number: with those up to a number, and from it on."""
         ends = (float(box.low[j]), at), (at, float(box.high[j]))

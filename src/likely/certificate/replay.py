@@ -38,8 +38,9 @@ ALONE = frozenset({"score", "reduced-cost fixing"})
 #: A single row whose log-likelihood is at the threshold up to this much, relative to 1 + its size, may go either way: doubles that
 #: were added up in another order decide otherwise.
 TIE = 1e-10
-#: How often an interval within a cell is cut where one bound after the other holds; and by how much of it on the safe side.
-MOST_CUTS, HAIR = 4, 1e-11
+#: How often numbers of one cell are cut in two: on a grid in halves, elsewhere where one bound after the other holds, by this much of
+#: them on the safe side.
+MOST_CUTS, HAIR = 6, 1e-11
 #: A bound is proved up to this much, relative to 1 + its size: engines claim no more either.
 TOLERANCE = 1e-9
 
@@ -443,8 +444,9 @@ class _Replayer:
         if bound >= self.target or step not in PIECEWISE:
             return bound
         pieces = self.domain.halves(part, j)
-        if not pieces and step == "reduced-cost fixing" and depth < MOST_CUTS:
-            pieces = self._cut_where_bounds_cross(node, j, part)
+        if not pieces and depth < MOST_CUTS:
+            by_duals = step == "reduced-cost fixing"
+            pieces = self._cut_where_bounds_cross(node, j, part) if by_duals else self.domain.halves_on_grid(part, j)
             depth += 1
         return max(bound, min((self._bound_in_pieces(step, node, j, piece, depth) for piece in pieces), default=bound))
 
