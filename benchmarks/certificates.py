@@ -6,8 +6,8 @@ Of every table (iris, wine and breast cancer of scikit-learn, all of them reals,
 (logistic regression, a network 20-10, boosting of 30 trees, a forest of 30 trees of depth 4), some rows are asked for the nearest
 one of another class: without a likelihood, at the median of a circuit of histograms, at the median of one with Gaussian blocks,
 and with a weight of the likelihood of histograms in the objective. A certificate is written, and checked: of an optimum, or,
-where the search ended at its limit of nodes, of the bound that it had proved by then. "refused" are proofs that rest on a bound the
-checker does not know; "short" are those of which it proves less than is claimed.
+where the search ended at its limit of nodes, of the bound that it had proved by then. "refused" are proofs that rest on a bound
+which the checker does not know; "short" are those of which it proves less than is claimed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The price of likelihood: no row is below a bound that is derived from prices, whatever they are; and the engine's are derived."""
+"""The price of likelihood: no row is below a bound that is derived from prices, whatever they are; what the engine proves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from likely.certificate.likelihood import Likelihood
 from likely.certificate.prices import Priced, Pricing
 from likely.certificate.replay import Checker, _Node
 from likely.circuit.model.nodes import Sum
-from likely.problem import Coherence, Limits, Plausibility, Problem
+from likely.problem import Coherence, Limits, Problem
 from likely.schema.values import Numbers
 from likely.search import SearchSession, solve
 from tests.oracles.search import answers_of, space_of
@@ -29,7 +29,6 @@ from tests.search.test_coherence import demanding_problems
 from tests.search.test_prices import mixed_problems
 from tests.strategies import generators
 from tests.strategies.blocks import block_circuits
-from tests.strategies.problem import problems_over
 
 LIMITS = Limits(seconds=20, nodes=200)
 
@@ -155,7 +154,7 @@ def test_no_row_has_an_objective_below_the_bound_of_prices(data: st.DataObject, 
             assert bound <= least + 1e-7 * (1 + abs(least))
 
 
-# -- what the engine proves --------------------------------------------------------------------------------------------------------
+# -- what the engine proves ------------------------------------------------------------------------------------
 
 
 def at_once(problem: Problem, path: Path) -> Certificate:
@@ -214,7 +213,7 @@ def test_given_numbers_of_blocks(path: Path, data: st.DataObject, rng: np.random
     assert proof(asked, path).check(asked).holds
 
 
-# -- tampering ---------------------------------------------------------------------------------------------------------------------
+# -- tampering -------------------------------------------------------------------------------------------------
 
 
 def tampered(certificate: Certificate, rng: np.random.Generator) -> Certificate:

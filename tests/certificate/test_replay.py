@@ -74,12 +74,12 @@ def test_reals(path: Path, data: st.DataObject) -> None:
 
 def test_numbers_that_two_duals_remove_together(path: Path) -> None:
     """b < 0.45 costs too much, b > 0.45 misses the goal at less cost than is left: no single bound removes both."""
-    features = (likely.Continuous("a", 0, 1), likely.Continuous("b", 0, 1))
-    columns = (Column(0, -0.5), Column(1, 2.625))
-    form = LinearModel(Link("sign"), (0, 1), columns, np.array([[1.0, 1.0]]), np.array([0.0]))
-    costs = (MoveCost(0.0, 0.0), MoveCost(0.0, 1.0, fee=1.0))
+    features = (likely.Continuous("a", 0, 1), likely.Continuous("b", 0, 1), likely.Continuous("c", -1, 3))
+    columns = (Column(0, -0.5), Column(1, 2.625), Column(2, -0.375))
+    form = LinearModel(Link("sign"), (0, 1), columns, np.array([[1.0, 1.0, 1.0]]), np.array([0.0]))
+    costs = (MoveCost(0.0, 0.0), MoveCost(0.0, 1.0, fee=1.0), MoveCost(0.0, 0.0, fee=2.0))
     schema = likely.Schema(features, costs=costs)
-    problem = Problem(schema, np.array([0.5, 1.0]), form, between(form, -math.inf, 0.69))
+    problem = Problem(schema, np.array([math.nan, 1.0, -1.0]), form, between(form, 0.04, 1.065))
     lower, certificate = proof(problem, path)
     assert lower > 1.5
     assert certificate.check(problem).holds
@@ -234,6 +234,6 @@ def test_ends_off_a_grid_hide_no_number() -> None:
     whole = domain.whole()
     for low, high in [(2.9, 5.1), (2.1, 4.9), (3.0, 5.0)]:
         part = domain.changed(whole, [[0, [low, high], []]])
-        kept = [box for box in [part, *(box for _, box in domain.removed(whole, part))]]
+        kept = [part, *(box for _, box in domain.removed(whole, part))]
         for n in range(10):
             assert any(box.low[0] <= n <= box.high[0] for box in kept)

@@ -197,8 +197,9 @@ Outcome propagate_prices(const Problem& problem, Node& node, double cutoff, Eval
   };
   Outcome outcome = Outcome::kOpen;
   if (problem.likelihood)
-    outcome = price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices},
-                    Step::kJointBound);
+    outcome =
+        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices},
+              Step::kJointBound);
   if (problem.coherence && outcome == Outcome::kOpen)
     outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices},
                     Step::kJointCoherence);

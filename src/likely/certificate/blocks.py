@@ -151,8 +151,9 @@ class Blocks:
                 coordinates += [place] * len(cut[j, id(warp)])
                 place += 1
         table = np.array(rows, dtype=np.float64).reshape(len(rows), 13)
-        columns = [np.ascontiguousarray(column) for column in table[:, :9].T]
-        return _Pieces(np.array(coordinates, dtype=np.intp), *columns, np.ascontiguousarray(table[:, 9:]))
+        low, high, limit, knot, value, slope, side, width, end = np.ascontiguousarray(table[:, :9].T)
+        coordinate, segment = np.array(coordinates, dtype=np.intp), np.ascontiguousarray(table[:, 9:])
+        return _Pieces(coordinate, low, high, limit, knot, value, slope, side, width, end, segment)
 
     # -- tangents -------------------------------------------------------------------------------------------------------
 
@@ -171,7 +172,7 @@ class Blocks:
         return Tangents(slope, point, off, self._curvature)
 
     def nearest(self, box: Box) -> Numbers:
-        """Points for tangents where nothing better is known: those of a box that are nearest to the means, coordinate by coordinate."""
+        """Points for tangents where nothing better is known: of every coordinate that of a box which is nearest to the mean."""
         low, high = np.full(self.size, np.inf), np.full(self.size, -np.inf)
         pieces, from_x, to_x = self._within(self._pieces, box)
         np.minimum.at(low, pieces.coordinate, pieces.warped(from_x)[0])
@@ -251,7 +252,12 @@ class Blocks:
         return np.where(np.isnan(best), np.inf, best)
 
     def combined(self, terms: Numbers, most_reward: Numbers) -> Numbers:
-        """The logarithm of every block, from the greatest terms of its coordinates; `most_reward` of these if it has its least density."""
+        """The logarithm of every block.
+
+        Args:
+            terms: The greatest term of every coordinate.
+            most_reward: The greatest reward of every coordinate: for rows at which the block has its least density.
+        """
         if not len(self._blocks):
             return np.empty(0)
         size = np.add.reduceat(np.where(np.isfinite(terms), np.abs(terms), 0.0), self.first) + np.abs(self._log_normaliser)
@@ -264,8 +270,8 @@ def kept_curvature(block: GaussianBlock) -> Numbers:
     """A large diagonal D with I - L' D L positive semidefinite.
 
     Of what is left, one coordinate alone could take 1 / (inverse)_ii (its Schur complement): all take a share of that in turn. At
-    last it is scaled so that the greatest eigenvalue of L' D L, which has no entry above 1 in size, is below 1 by much more than it is
-    computed wrongly.
+    last it is scaled so that the greatest eigenvalue of L' D L, which has no entry above 1 in size, is below 1 by much more than
+    what computing it may lose.
 
     Args:
         block: The block.

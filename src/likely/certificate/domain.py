@@ -225,7 +225,8 @@ class Domain:
         """Whether a box has one atom, or numbers of one cell, of every feature."""
         numbers = box.low <= box.high
         count = numbers + np.bincount(self._atom_feature[box.atoms], minlength=self.size)
-        return bool((count == 1).all()) and all(np.diff(self.cells_of(box, j)) == 1 for j in np.flatnonzero(numbers))
+        cells = [self.cells_of(box, int(j)) for j in np.flatnonzero(numbers)]
+        return bool((count == 1).all()) and all(last == first + 1 for first, last in cells)
 
     def halves(self, box: Box, j: int) -> list[Box]:
         """Two boxes that hold all rows of one, each with about half of the cells or atoms of a feature; none if it has one."""

@@ -64,7 +64,12 @@ class Likelihood:
 
     def __init__(self, problem: Problem, asked: Plausibility | Coherence, domain: Domain) -> None:
         self._domain, self._circuit = domain, asked.circuit
-        self.nodes, self.cells, self.floor, self.approximate = asked.circuit.nodes, asked.circuit.cells, asked.circuit.floor, False
+        self.nodes, self.cells, self.floor, self.approximate = (
+            asked.circuit.nodes,
+            asked.circuit.cells,
+            asked.circuit.floor,
+            False,
+        )
         self.has_blocks = any(isinstance(node, GaussianBlock) for node in self.nodes)
         self._levels = levels_of(self.nodes)
         if isinstance(asked, Plausibility):

@@ -1,8 +1,8 @@
 """The price of likelihood: cost, goals, rules and likelihood in one bound.
 
 The circuit's *parts* are the components of its mixture, or it itself. With prices u >= 0 of cost, v_g >= 0 of every goal
-(constant_g + sum_j a_gj(x_j) >= lower_g) and r_i >= 0 of every linear rule (sum_j w_ij (x_j - anchor_j) <= rest_i), every row x that
-reaches the goals and keeps the rules has, for every part t,
+(constant_g + sum_j a_gj(x_j) >= lower_g) and r_i >= 0 of every linear rule (sum_j w_ij (x_j - anchor_j) <= rest_i), every row x
+that reaches the goals and keeps the rules has, for every part t,
 
     log t(x) <= u cost(x) + sum_g v_g (constant_g - lower_g) + sum_i r_i rest_i + log V,
 
@@ -163,9 +163,7 @@ def _below(nodes: Sequence[Node], top: int) -> list[int]:
     return sorted(below)
 
 
-def _leaves(
-    made: Sequence[Node], origin: Sequence[int], parts: Sequence[int], variable: int, places: Sequence[int]
-) -> _Leaves:
+def _leaves(made: Sequence[Node], origin: Sequence[int], parts: Sequence[int], variable: int, places: Sequence[int]) -> _Leaves:
     row = {place: k for k, place in enumerate(places)}
     here = [i for i, node in enumerate(made) if isinstance(node, Leaf) and node.variable == variable]
     columns = ([*here], [row[origin[i]] for i in here], [parts[i] for i in here])
@@ -194,9 +192,7 @@ class Priced:
         tangents: Of their blocks.
     """
 
-    def __init__(
-        self, likelihood: Likelihood, parts: Parts, domain: Domain, rewards: Rewards, tangents: Tangents
-    ) -> None:
+    def __init__(self, likelihood: Likelihood, parts: Parts, domain: Domain, rewards: Rewards, tangents: Tangents) -> None:
         self._likelihood, self._parts, self._domain = likelihood, parts, domain
         self._rewards, self._tangents = rewards, tangents
         self._last: _Swept | None = None
@@ -224,7 +220,13 @@ class Priced:
         domain, parts = self._domain, self._parts
         if self._last is None:
             nothing = np.full(parts.blocks.size, -np.inf)
-            swept = _Swept(box, np.zeros(parts.size), parts.blocks.greatest(box, self._tangents, self._rewards), nothing, np.zeros((parts.count, domain.size)))
+            swept = _Swept(
+                box,
+                np.zeros(parts.size),
+                parts.blocks.greatest(box, self._tangents, self._rewards),
+                nothing,
+                np.zeros((parts.count, domain.size)),
+            )
             for j in range(domain.size):
                 self._fill(box, j, swept)
             self._last = swept
@@ -247,9 +249,7 @@ class Priced:
         low, high, cost_low, cost_high = domain.cell_ends(box, j)
         alive = domain.atoms_of(box, j)
         slope, level, price = rewards.slope[:, [j]], rewards.level[:, [j]], rewards.cost[:, None]
-        ends = [
-            (slope * (x - domain.anchor[j]), price * cost) for x, cost in ((low, cost_low), (high, cost_high))
-        ]
+        ends = [(slope * (x - domain.anchor[j]), price * cost) for x, cost in ((low, cost_low), (high, cost_high))]
         numbers = np.maximum(*(gain + level - cost for gain, cost in ends))
         atoms = rewards.atoms[:, domain.first_atom[j] : domain.first_atom[j + 1]][:, alive]
         values = np.concatenate([atoms, numbers], axis=1)
@@ -311,9 +311,7 @@ class Pricing:
         parts = self.parts(self._components or 1)
         own = points is not None and len(points) > parts.own_coordinates.max(initial=-1)
         at = np.asarray(points, dtype=np.float64)[parts.own_coordinates] if own else parts.blocks.nearest(box)
-        return Priced(
-            self._likelihood, parts, self._domain, Rewards.none(parts.count, self._domain), parts.blocks.tangents(at)
-        )
+        return Priced(self._likelihood, parts, self._domain, Rewards.none(parts.count, self._domain), parts.blocks.tangents(at))
 
 
 def lines(
@@ -338,5 +336,7 @@ def lines(
         if price.any():
             term = price * rule.rest(box)
             height, size = height + term, size + np.abs(term)
-    height = height + 4 * ROUNDOFF * (len(relaxations) + len(rules) + 8) * (size + np.where(np.isfinite(height), np.abs(height), 0.0))
+    height = height + 4 * ROUNDOFF * (len(relaxations) + len(rules) + 8) * (
+        size + np.where(np.isfinite(height), np.abs(height), 0.0)
+    )
     return Lines(np.where(np.isnan(height), np.inf, height), prices.cost)

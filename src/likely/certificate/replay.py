@@ -35,11 +35,11 @@ RECORDED = (True, False)
 PIECEWISE = frozenset({"rules", "score", "likelihood", "coherence", "reduced-cost fixing", "joint bound", "joint coherence"})
 #: Steps whose bounds may be better if the score is relaxed over a part alone.
 ALONE = frozenset({"score", "reduced-cost fixing"})
-#: A single row whose log-likelihood is at the threshold up to this much, relative to 1 + its size, may go either way: doubles that
-#: were added up in another order decide otherwise.
+#: A row whose log-likelihood is at the threshold up to this much, relative to 1 + its size, may go either way: doubles that were
+#: added up in another order decide otherwise.
 TIE = 1e-10
-#: How often numbers of one cell are cut in two: on a grid in halves, elsewhere where one bound after the other holds, by this much of
-#: them on the safe side.
+#: How often numbers of one cell are cut in two: on a grid in halves, elsewhere where one bound after the other holds, by this
+#: much of them on the safe side.
 MOST_CUTS, HAIR = 6, 1e-11
 #: A bound is proved up to this much, relative to 1 + its size: engines claim no more either.
 TOLERANCE = 1e-9
