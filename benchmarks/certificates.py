@@ -1,6 +1,6 @@
 """The proofs of a hundred queries, derived again without the engine.
 
-    python benchmarks/certificates.py [--rows 2] [--limit-nodes 300] [--data iris wine] [--models logistic] [--asked blocks]
+    python benchmarks/certificates.py [--rows 2] [--limit-nodes 500] [--data iris wine] [--models logistic] [--asked blocks]
 
 Of every table (iris, wine and breast cancer of scikit-learn, all of them reals, and German Credit of likely.datasets) and model
 (logistic regression, a network 20-10, boosting of 30 trees, a forest of 30 trees of depth 4), some rows are asked for the nearest
@@ -105,7 +105,7 @@ def main() -> None:
     """Ask, check, and print a line per table and model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2)
-    parser.add_argument("--limit-nodes", type=int, default=300)
+    parser.add_argument("--limit-nodes", type=int, default=500)
     parser.add_argument("--data", nargs="+", default=["iris", "wine", "cancer", "credit"])
     parser.add_argument("--models", nargs="+", default=list(MODELS))
     parser.add_argument("--asked", nargs="+", default=["none", "histograms", "blocks", "weight"])
