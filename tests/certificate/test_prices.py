@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from likely.certificate import Certificate, load
 from likely.certificate.blocks import Rewards, kept_curvature
+from likely.certificate.bounds import Checker, Node
 from likely.certificate.domain import Box, Domain
 from likely.certificate.likelihood import Likelihood
 from likely.certificate.prices import Priced, Pricing
-from likely.certificate.replay import Checker, _Node
 from likely.circuit.model.nodes import Sum
 from likely.problem import Coherence, Limits, Problem
 from likely.schema.values import Numbers
@@ -138,7 +138,7 @@ def test_no_row_has_an_objective_below_the_bound_of_prices(data: st.DataObject, 
         box = some_box(checker.domain, rng)
         met = inside(checker.domain, box, rows)
         for alternative in range(len(problem.goal.alternatives)):
-            node = _Node(box, alternative, (), -math.inf)
+            node = Node(box, alternative, (), -math.inf)
             checker.relax(node)
             size = 3 * len(problem.schema)
             prices = [
