@@ -166,6 +166,17 @@ def test_a_removal_that_is_widened_is_seen(proved: tuple[Problem, Certificate]) 
     assert not changed(certificate, widen).check(problem).holds
 
 
+def test_steps_in_another_order_prove_no_more_than_follows(proved: tuple[Problem, Certificate]) -> None:
+    problem, certificate = proved
+
+    def turn(lines: list[dict[str, Any]]) -> None:
+        for line in lines:
+            if "steps" in line:
+                line["steps"] = line["steps"][::-1]
+
+    assert changed(certificate, turn).check(problem).proved <= best(problem) + 1e-9
+
+
 def test_nodes_that_are_missing_are_open(proved: tuple[Problem, Certificate]) -> None:
     problem, certificate = proved
     replay = changed(certificate, lambda lines: lines.__delitem__(slice(1, None))).check(problem)

@@ -162,8 +162,7 @@ class Checker:
         """Of every goal; None if no row is possible."""
         if recorded not in node.relaxations:
             assert self._network is not None
-            assert node.relaxed is not None
-            units = self._units(node, node.relaxed, node.above if recorded else None)
+            units = self._units(node, node.box if node.relaxed is None else node.relaxed, node.above if recorded else None)
             alternative = self.problem.goal.alternatives[node.alternative]
             node.relaxations[recorded] = None if units is None else self._network.relax(units, alternative)
         return node.relaxations[recorded]
@@ -269,8 +268,8 @@ class Checker:
                 return math.inf
             made = lines(joint.priced, joint.prices, joint.relaxations, self.rules.linear, part, node.alternative)
             if demand.weight > 0:
-                most_likely = demand.weight * made.log_sum(0.0)
-                best = max(best, -most_likely - 4 * ROUNDOFF * abs(most_likely) - off if most_likely < math.inf else -math.inf)
+                taken = demand.weight * made.log_sum(0.0)
+                best = max(best, -taken - 4 * ROUNDOFF * abs(taken) - off if math.isfinite(taken) else -taken)
             else:
                 best = max(best, made.least_cost(demand.threshold, cheapest - off, self.target, most + off))
             if best >= self.target:
