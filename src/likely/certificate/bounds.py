@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from likely.certificate.domain import ROUNDOFF, Box, Domain
+from likely.certificate.domain import ROUNDOFF, Box, Corners, Domain
 from likely.certificate.likelihood import Likelihood
 from likely.certificate.network import Above, Network, Split, Units
 from likely.certificate.prices import Lines, Priced, Prices, Pricing, lines
@@ -216,7 +216,12 @@ class Checker:
             relaxations = self._relaxations(node, recorded)
             if relaxations is None or any(each.missed(corners) for each in relaxations):
                 return math.inf
-        return -math.inf
+        # Hidden units are bounded for rows within a budget: the others may be seen to cost too much only.
+        return -math.inf if self._weight > 0 else self._cheapest(part, corners)
+
+    def _cheapest(self, part: Box, corners: Corners) -> float:
+        """No row of a part costs less."""
+        return Dual(self.domain, self.rules, part, corners, None, Multipliers(0.0, 0.0, 0)).bound
 
     def _by_share(self, node: Node, part: Box) -> float:
         """Of a single row: whether it misses the share of a softmax that is asked for."""
@@ -309,7 +314,7 @@ class Checker:
             return math.inf
         taken = self._weight * self._upper(self._demands["joint bound"], node, part) if self._weight > 0 else 0.0
         most = float(corners.greatest(corners.cost).sum())
-        best = Dual(self.domain, self.rules, part, corners, None, Multipliers(0.0, 0.0, 0)).bound - taken
+        best = self._cheapest(part, corners) - taken
         for recorded in RECORDED if self._network is not None and self._network.hidden else RECORDED[:1]:
             duals = self._duals(node, recorded)
             if duals is None or any(each is not None and each.missed(corners) for each, _ in duals):
