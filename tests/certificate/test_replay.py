@@ -18,7 +18,8 @@ from likely.certificate import Certificate, load, save
 from likely.certificate.domain import Domain
 from likely.errors import CertificateError, ProblemError
 from likely.predictor import Column, LinearModel, Link
-from likely.problem import Limits, Problem, to_class
+from likely.problem import Limits, Problem, between, to_class
+from likely.schema.costs import MoveCost
 from likely.search import solve
 from tests.oracles.search import answers_of
 from tests.search.instances import variants
@@ -38,9 +39,8 @@ def proof(problem: Problem, path: Path, limits: Limits = LIMITS) -> tuple[float,
 
 
 def checkable(problem: Problem) -> bool:
-    """Whether the checker knows all bounds of a problem: no price of likelihood, no blocks, no coherence."""
-    asked = problem.plausibility
-    return problem.coherence is None and (asked is None or not (asked.weight or asked.circuit.has_blocks))
+    """Whether the checker knows all bounds of a problem: all but those of the coherence of Gaussian blocks."""
+    return problem.coherence is None or not problem.coherence.circuit.has_blocks
 
 
 @pytest.mark.parametrize("kind", ["linear", "network", "forest"])
@@ -70,6 +70,19 @@ def test_reals(path: Path, data: st.DataObject) -> None:
     if checkable(problem):
         _, certificate = proof(problem, path)
         assert certificate.check(problem).holds
+
+
+def test_numbers_that_two_duals_remove_together(path: Path) -> None:
+    """b < 0.45 costs too much, b > 0.45 misses the goal at less cost than is left: no single bound removes both."""
+    features = (likely.Continuous("a", 0, 1), likely.Continuous("b", 0, 1), likely.Continuous("c", -1, 3))
+    columns = (Column(0, -0.5), Column(1, 2.625), Column(2, -0.375))
+    form = LinearModel(Link("sign"), (0, 1), columns, np.array([[1.0, 1.0, 1.0]]), np.array([0.0]))
+    costs = (MoveCost(0.0, 0.0), MoveCost(0.0, 1.0, fee=1.0), MoveCost(0.0, 0.0, fee=2.0))
+    schema = likely.Schema(features, costs=costs)
+    problem = Problem(schema, np.array([math.nan, 1.0, -1.0]), form, between(form, 0.04, 1.065))
+    lower, certificate = proof(problem, path)
+    assert lower > 1.5
+    assert certificate.check(problem).holds
 
 
 # -- tampering ---------------------------------------------------------------------------------------------------------
@@ -153,6 +166,17 @@ def test_a_removal_that_is_widened_is_seen(proved: tuple[Problem, Certificate]) 
     assert not changed(certificate, widen).check(problem).holds
 
 
+def test_steps_in_another_order_prove_no_more_than_follows(proved: tuple[Problem, Certificate]) -> None:
+    problem, certificate = proved
+
+    def turn(lines: list[dict[str, Any]]) -> None:
+        for line in lines:
+            if "steps" in line:
+                line["steps"] = line["steps"][::-1]
+
+    assert changed(certificate, turn).check(problem).proved <= best(problem) + 1e-9
+
+
 def test_nodes_that_are_missing_are_open(proved: tuple[Problem, Certificate]) -> None:
     problem, certificate = proved
     replay = changed(certificate, lambda lines: lines.__delitem__(slice(1, None))).check(problem)
@@ -213,3 +237,14 @@ def test_parts_of_boxes_hold_every_row() -> None:
     inside = [((box.low <= rows) & (rows <= box.high)).all(axis=1) for box in [part, *removed]]
     assert np.any(inside, axis=0).all()
     assert not (inside[0] & np.any(inside[1:], axis=0)).any()
+
+
+def test_ends_off_a_grid_hide_no_number() -> None:
+    """A tampered range may end anywhere: what is beyond it begins with the next whole number."""
+    domain = Domain(loans())
+    whole = domain.whole()
+    for low, high in [(2.9, 5.1), (2.1, 4.9), (3.0, 5.0)]:
+        part = domain.changed(whole, [[0, [low, high], []]])
+        kept = [part, *(box for _, box in domain.removed(whole, part))]
+        for n in range(10):
+            assert any(box.low[0] <= n <= box.high[0] for box in kept)

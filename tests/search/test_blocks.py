@@ -6,10 +6,16 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from likely.problem import Limits, Plausibility, Problem
+import likely
+from likely.circuit import Circuit, Sum
+from likely.circuit.model.blocks import GaussianBlock
+from likely.circuit.model.warps import Warp
+from likely.predictor import Column, LinearModel, Link
+from likely.problem import Limits, Plausibility, Problem, between
 from likely.problem.tolerances import SAME_COST
 from likely.schema import Schema
 from likely.schema.values import Numbers, code_number
@@ -39,6 +45,22 @@ def block_problems(draw: st.DrawFn, *, codes: bool = False) -> Problem:
 
 @given(block_problems(codes=True))
 def test_the_optimum_is_that_of_enumeration(problem: Problem) -> None:
+    judge(problem, solve(problem, LIMITS), answers_of(problem))
+
+
+@pytest.mark.parametrize("unused", [0.0, 1e-310])
+def test_a_component_that_hardly_counts_hides_no_other(unused: float) -> None:
+    """Far from the component that counts, the other one is likelier by more than doubles can tell as a factor."""
+    features = (likely.Continuous("a", 0, 9, step=1), likely.Continuous("b", 0, 9, step=1))
+    warps = (Warp.identity(), Warp.identity())
+    nodes = (
+        GaussianBlock((0, 1), warps, (8.0, 8.0), ((0.1,), (0.0, 0.1))),
+        GaussianBlock((0, 1), warps, (1.0, 1.0), ((3.0,), (0.0, 3.0))),
+        Sum((0, 1), (1.0, unused)),
+    )
+    form = LinearModel(Link("sign"), (0, 1), (Column(0),), np.array([[1.0]]), np.array([0.0]))
+    plausibility = Plausibility(Circuit(features, nodes, floor=0.0), -400.0, approximate=True)
+    problem = Problem(Schema(features), np.zeros(2), form, between(form, 0.0, math.inf), plausibility)
     judge(problem, solve(problem, LIMITS), answers_of(problem))
 
 

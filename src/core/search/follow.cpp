@@ -17,6 +17,7 @@ const char* name_of(Step step) {
     case Step::kCostBound: return "cost bound";
     case Step::kReducedCostFixing: return "reduced-cost fixing";
     case Step::kJointBound: return "joint bound";
+    case Step::kJointCoherence: return "joint coherence";
     case Step::kUnits: return "units";
     case Step::kTrees: return "trees";
     case Step::kExactTest: return "exact test";

@@ -196,6 +196,20 @@ void Likelihood::set_points(std::size_t p, const std::vector<double>& points, Pr
   }
 }
 
+std::vector<double> Likelihood::points(std::size_t p, const Priced& priced) const {
+  std::vector<double> made;
+  for (const std::size_t b : parts_[p].blocks)
+    for (std::size_t i = 0; i < blocks_[b].count(); ++i) made.push_back(priced.tangents[b].at[i] - blocks_[b].mean()[i]);
+  return made;
+}
+
+std::vector<double> Likelihood::points(const Sweep& sweep) const {
+  std::vector<double> made;
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (std::size_t i = 0; i < blocks_[b].count(); ++i) made.push_back(sweep.tangents[b].at[i] - blocks_[b].mean()[i]);
+  return made;
+}
+
 std::pair<double, double> Likelihood::neighbours(std::size_t j, double v, std::size_t parts) const {
   double low = -kInf, high = kInf;
   for (const Place& place : places_[j]) {

@@ -29,6 +29,8 @@ struct Multipliers {
 struct Prices {
   double cost = 0;
   std::vector<double> goals, rules, points;
+
+  bool operator==(const Prices& other) const = default;
 };
 
 // A bound of the cost of all rows of a box, and the multipliers that give it. What the rounding of its terms may have added
@@ -80,6 +82,9 @@ struct PricedParts {
   // Per part: the row that its prices point to, numbers off their grids; and by how much, in nats, each feature's term is below
   // that bound at its value there. Empty where no prices were sought.
   std::vector<std::vector<double>> pointed, gaps;
+  // For a certificate: the prices that gave the node's bound, if they are not the last ones.
+  bool keeps_best = false;
+  std::vector<Prices> best;
 
   void make_room(const Likelihood& likelihood);  // when it is first needed: many searches end without prices
 };

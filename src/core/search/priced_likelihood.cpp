@@ -218,10 +218,14 @@ double Likelihood::price(const Box& box, const Hulls* hulls, std::size_t alterna
     }
     const auto weights = circuit_.weights(i);
     double most = -kInf, sum = 0;
-    for (std::size_t e = 0; e < children.size(); ++e) most = std::max(most, priced.log_value[children[e]]);
-    if (most > -kInf)
+    for (std::size_t e = 0; e < children.size(); ++e)
+      if (weights[e] > 0) most = std::max(most, priced.log_value[children[e]]);
+    if (most > -kInf) {
       for (std::size_t e = 0; e < children.size(); ++e)
-        sum = together(sum, weights[e] * std::exp(priced.log_value[children[e]] - most));
+        if (weights[e] > 0) sum = together(sum, weights[e] * std::exp(priced.log_value[children[e]] - most));
+      // Beside a child of next to no weight, all that counts may be too small for doubles.
+      sum = std::max(sum, tolerance::kSmallestBoundLikelihood);
+    }
     priced.log_value[i] = most + log_of(sum);
   }
   priced.shift = part.log_weight + scale + tolerance::kLogLikelihoodRounding + reward_rounding(box, priced.rewards);

@@ -333,6 +333,7 @@ class Pricing {
     const double weight = demand_.weight;
     const bool first = demand_.prices.empty();
     demand_.prices.resize(lines_.size());
+    demand_.priced.best.clear();
     if (!first && seeks_prices()) {
       for (std::size_t p = 0; p < lines_.size(); ++p) inherit(p);
       raise();
@@ -381,8 +382,16 @@ class Pricing {
   double raise() {
     const double weight = demand_.weight;
     const double reached = weight > 0 ? -weight * log_sum(lines_, 0) : least_cost(lines_, demand_.threshold, node_.bound);
+    const double before = node_.bound;
     node_.bound = std::max(node_.bound, reached == kInf ? kInf : reached - bound_rounding(reached));
+    if (demand_.priced.keeps_best && node_.bound > before) keep_best();
     return reached;
+  }
+
+  void keep_best() {
+    demand_.priced.best = demand_.prices;
+    for (std::size_t p = 0; p < lines_.size(); ++p)
+      demand_.priced.best[p].points = demand_.likelihood.points(p, demand_.priced.parts[p]);
   }
 
   // The line of the prices and points that there are: the parent's. Most parts never matter, and many nodes need no better ones.

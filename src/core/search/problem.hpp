@@ -85,6 +85,7 @@ enum class Step {
   kCostBound,
   kReducedCostFixing,
   kJointBound,
+  kJointCoherence,
   kUnits,
   kTrees,
   kExactTest,

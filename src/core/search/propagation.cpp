@@ -120,13 +120,12 @@ bool propagate_likelihood(const Problem& problem, const Likelihood& likelihood, 
 
 // -- cost ---------------------------------------------------------------------------------------------------------------
 
-// Against a threshold, where all leaves are of one feature, most searches are over before prices pay; and a checker of a recorded
-// search knows none.
-bool prices_pay(const Problem& problem, const Demand& demand, const Node& node, bool recorded) {
+// Against a threshold, where all leaves are of one feature, most searches are over before prices pay.
+bool prices_pay(const Problem& problem, const Demand& demand, const Node& node) {
   if (demand.weight > 0) return true;
   if (demand.threshold == -kInf) return false;
   if (demand.likelihood.has_blocks()) return true;
-  return !recorded && prices_pay_later(problem) && node.order >= problem.nodes_before_prices;
+  return prices_pay_later(problem) && node.order >= problem.nodes_before_prices;
 }
 
 // The node's bound from the cheapest row and from the dual of every goal; false if no row of the box costs so much.
@@ -158,7 +157,6 @@ class Outcomes {
     if (follower_ != nullptr) follower_->after(step, node_, outcome == Outcome::kOpen);
     return outcome;
   }
-  bool recorded() const { return follower_ != nullptr && follower_->records(); }
   Outcome by_bound(Step step) const { return after(step, node_.bound >= cutoff_ ? Outcome::kCutOff : Outcome::kOpen); }
   Outcome by_box(Step step) const { return after(step, node_.box.any_empty(problem_.domain) ? Outcome::kEmpty : Outcome::kOpen); }
 
@@ -187,23 +185,24 @@ struct Wanted {
 
 Outcome propagate_prices(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
                          const Outcomes& outcomes, const Wanted& wanted, const Relaxation* units, bool& changed) {
-  auto price = [&](const Demand& demand) {
+  auto price = [&](const Demand& demand, Step step) {
     const bool by_search = demand.weight == 0 || demand.likelihood.has_blocks();
-    if (!(by_search ? wanted.by_search : wanted.at_once) || !prices_pay(problem, demand, node, outcomes.recorded()))
-      return Outcome::kOpen;
+    if (!(by_search ? wanted.by_search : wanted.at_once) || !prices_pay(problem, demand, node)) return Outcome::kOpen;
     {
       const Stopwatch watch(workspace.statistics.seconds_likelihood);
       price_likelihood(problem, demand, cutoff, evaluation, node, units, changed);
     }
-    if (outcomes.by_bound(Step::kJointBound) != Outcome::kOpen) return Outcome::kCutOff;
-    return outcomes.by_box(Step::kJointBound);
+    if (outcomes.by_bound(step) != Outcome::kOpen) return Outcome::kCutOff;
+    return outcomes.by_box(step);
   };
   Outcome outcome = Outcome::kOpen;
   if (problem.likelihood)
     outcome =
-        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices});
+        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices},
+              Step::kJointBound);
   if (problem.coherence && outcome == Outcome::kOpen)
-    outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices});
+    outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices},
+                    Step::kJointCoherence);
   return outcome;
 }
 

@@ -80,13 +80,14 @@ void Recorder::after(Step step, const Node& node, bool left) {
   line_ += left ? "\",true," : "\",false,";
   write_changes(box_, node.box);
   box_ = node.box;
-  write_multipliers(step, node);
+  write_multipliers(step, node, left);
   last_ = step;
   line_ += ']';
 }
 
 // What the step can be derived from again; any numbers would do, these give the bound that the search had.
-void Recorder::write_multipliers(Step step, const Node& node) {
+void Recorder::write_multipliers(Step step, const Node& node, bool left) {
+  const Evaluation& evaluation = workspace_.evaluations[node.alternative];
   if (step == Step::kCostBound) {
     line_ += ",[";
     for (std::size_t g = 0; g < node.multipliers.size(); ++g) {
@@ -97,8 +98,12 @@ void Recorder::write_multipliers(Step step, const Node& node) {
   } else if (step == Step::kUnits) {
     write_units(node.alternative);
   } else if (step == Step::kJointBound && last_ != step) {
+    write_prices(node.prices, *problem_.likelihood, evaluation.priced);
+  } else if (step == Step::kJointCoherence && last_ != step) {
+    write_prices(node.coherence_prices, *problem_.coherence, evaluation.coherence_priced);
+  } else if (step == Step::kLikelihood && problem_.likelihood->has_blocks() && (!left || problem_.likelihood_weight > 0)) {
     line_ += ',';
-    write(node.prices);
+    write(problem_.likelihood->points(evaluation.sweep));
   } else if (const Network* network = problem_.score->hidden_units();
              step == Step::kScore && last_ != step && network != nullptr) {
     line_ += ',';
@@ -111,6 +116,19 @@ void Recorder::write(const std::vector<std::vector<double>>& layers) {
   for (std::size_t l = 0; l < layers.size(); ++l) {
     if (l > 0) line_ += ',';
     write(layers[l]);
+  }
+  line_ += ']';
+}
+
+// The last prices, with which values were removed; and those that gave the bound, if these are others.
+void Recorder::write_prices(const std::vector<Prices>& last, const Likelihood& likelihood, const PricedParts& priced) {
+  std::vector<Prices> prices = last;
+  for (std::size_t p = 0; p < prices.size(); ++p) prices[p].points = likelihood.points(p, priced.parts[p]);
+  line_ += ",[";
+  write(prices);
+  if (!priced.best.empty() && priced.best != prices) {
+    line_ += ',';
+    write(priced.best);
   }
   line_ += ']';
 }

@@ -35,12 +35,13 @@ class Recorder {
 
  private:
   void write_changes(const Box& before, const Box& after);
-  void write_multipliers(Step step, const Node& node);
+  void write_multipliers(Step step, const Node& node, bool left);
   void write_units(std::uint32_t alternative);
   void write(double number);
   void write(const Multipliers& at);
   void write(const std::vector<double>& numbers);
   void write(const std::vector<std::vector<double>>& layers);
+  void write_prices(const std::vector<Prices>& last, const Likelihood& likelihood, const PricedParts& priced);
   void write(const std::vector<Prices>& prices);
 
   const Problem& problem_;

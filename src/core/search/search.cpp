@@ -49,6 +49,8 @@ void Search::follow(std::vector<double> row) {
 // No checker derives what decomposed trees say of a likelihood: the search does without.
 void Search::record(std::size_t most_bytes) {
   if (problem_.likelihood) has_tree_work_ = false;
+  for (Evaluation& evaluation : workspace_of(0).evaluations)
+    evaluation.priced.keeps_best = evaluation.coherence_priced.keeps_best = true;
   recorder_ = std::make_unique<Recorder>(problem_, workspace_of(0), most_bytes);
   if (!follower_) follower_ = std::make_unique<Follower>(problem_);
   follower_->record(recorder_.get());
@@ -64,7 +66,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) add_root(a);
   has_all_roots_ = true;
   while (!queue_.empty() && go_on()) {
-    if (has_price_work_ && !recorder_ && queue_.made() >= problem_.nodes_before_prices) begin_prices(starts);
+    if (has_price_work_ && queue_.made() >= problem_.nodes_before_prices) begin_prices(starts);
     if (!walked_ && statistics_.nodes >= problem_.nodes_before_ranges) walk_from_others(starts);
     if (has_tree_work_ && statistics_.nodes == nodes_before_trees(problem_)) begin_trees(starts);
     if (statistics_.nodes >= problem_.nodes_before_rounds && !recorder_)

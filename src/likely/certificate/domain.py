@@ -65,7 +65,7 @@ class Domain:
         self.anchor = np.array([_anchor(part, float(value)) for part, value in zip(self.parts, problem.factual, strict=True)])
         self.first_atom = np.cumsum([0, *(len(part.atom) for part in self.parts)])
         self._atom_feature = np.repeat(np.arange(self.size), np.diff(self.first_atom))
-        self._atom_cost = np.concatenate([np.empty(0), *(part.atom_cost for part in self.parts)])
+        self.atom_cost = np.concatenate([np.empty(0), *(part.atom_cost for part in self.parts)])
         segments = np.concatenate([np.empty((0, 4)), *(part.segments for part in self.parts)])
         self._segment_feature = np.repeat(np.arange(self.size), [len(part.segments) for part in self.parts])
         self._low, self._high, self._cost_low, self._cost_high = np.ascontiguousarray(segments.T)
@@ -93,6 +93,13 @@ class Domain:
         first = int(np.searchsorted(part.high, box.low[j], side="left"))
         return first, max(first, int(np.searchsorted(part.low, box.high[j], side="right")))
 
+    def cell_ends(self, box: Box, j: int) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """Of the cells of a feature that a box meets: both ends of what they share with it, and what these cost."""
+        part, (first, last) = self.parts[j], self.cells_of(box, j)
+        low, high = np.maximum(part.low[first:last], box.low[j]), np.minimum(part.high[first:last], box.high[j])
+        pieces = part.segments[part.segment[first:last]].T
+        return low, high, _interpolated(low, *pieces), _interpolated(high, *pieces)
+
     def corners(self, box: Box) -> Corners | None:
         """The corners of a box; None if a feature has no value left, hence the box no row."""
         low = np.maximum(self._low, box.low[self._segment_feature])
@@ -105,7 +112,7 @@ class Domain:
             return None
         anchor = self.anchor[self._segment_feature]
         offset = np.concatenate([np.zeros(len(self._atom_feature)), low - anchor, high - anchor])[self._order][alive]
-        cost = np.concatenate([self._atom_cost, self._cost(low), self._cost(high)])[self._order][alive]
+        cost = np.concatenate([self.atom_cost, self._cost(low), self._cost(high)])[self._order][alive]
         return Corners(feature, first, offset, self._atom[alive], cost)
 
     def corners_of(self, box: Box, j: int) -> Corners | None:
@@ -119,7 +126,7 @@ class Domain:
         if count == 0:
             return None
         offset, atom, cost = np.zeros(count), np.full(count, -1), np.empty(count)
-        atom[: len(atoms)], cost[: len(atoms)] = atoms, self._atom_cost[atoms]
+        atom[: len(atoms)], cost[: len(atoms)] = atoms, self.atom_cost[atoms]
         ends = np.concatenate([first[met], last[met]])
         offset[len(atoms) :] = ends - self.anchor[j]
         cost[len(atoms) :] = np.concatenate([_interpolated(first[met], *pieces), _interpolated(last[met], *pieces)])
@@ -166,8 +173,17 @@ class Domain:
             parts.append((self._after(j, float(after.high[j])), high))
         return [part for part in parts if part[0] <= part[1]]
 
+    def inside(self, j: int, low: float, high: float) -> tuple[float, float]:
+        """The least and the greatest number of a feature that lie between two others, which do not count; none if low > high."""
+        part = self.parts[j]
+        first, last = float(part.low[0]), float(part.high[-1])
+        return (
+            first if low < first else max(float(np.nextafter(low, np.inf)), self._after(j, low)),
+            last if high > last else min(float(np.nextafter(high, -np.inf)), self._before(j, high)),
+        )
+
     def _before(self, j: int, value: float) -> float:
-        """The greatest number of a feature that is below one of its numbers (or, if it is none, at least that)."""
+        """The greatest number of a feature that is below a value; one that is below all if there is none."""
         part = self.parts[j]
         cell = int(np.searchsorted(part.low, value, side="left")) - 1
         if cell < 0:
@@ -175,10 +191,12 @@ class Domain:
         if part.high[cell] < value:
             return float(part.high[cell])
         if part.grid > 0:
-            return max(float(part.low[cell]), float(multiples(np.ceil(value / part.grid - 0.25) - 1, part.grid)))
+            near = multiples(np.floor(value / part.grid) + np.arange(-2.0, 3.0), part.grid)
+            return max(float(part.low[cell]), float(near[near < value].max()))
         return float(np.nextafter(value, -np.inf))
 
     def _after(self, j: int, value: float) -> float:
+        """The least number of a feature that is above a value; one that is above all if there is none."""
         part = self.parts[j]
         cell = int(np.searchsorted(part.high, value, side="right"))
         if cell == len(part.low):
@@ -186,7 +204,8 @@ class Domain:
         if part.low[cell] > value:
             return float(part.low[cell])
         if part.grid > 0:
-            return min(float(part.high[cell]), float(multiples(np.floor(value / part.grid + 0.25) + 1, part.grid)))
+            near = multiples(np.ceil(value / part.grid) + np.arange(-2.0, 3.0), part.grid)
+            return min(float(part.high[cell]), float(near[near > value].min()))
         return float(np.nextafter(value, np.inf))
 
     def restricted(self, box: Box, j: int, low: float, high: float, atoms: NDArray[np.bool_] | None) -> Box:
@@ -202,6 +221,13 @@ class Domain:
         count = numbers + np.bincount(self._atom_feature[box.atoms], minlength=self.size)
         return bool((count == 1).all() and (box.low[numbers == 1] == box.high[numbers == 1]).all())
 
+    def single_cells(self, box: Box) -> bool:
+        """Whether a box has one atom, or numbers of one cell, of every feature."""
+        numbers = box.low <= box.high
+        count = numbers + np.bincount(self._atom_feature[box.atoms], minlength=self.size)
+        cells = [self.cells_of(box, int(j)) for j in np.flatnonzero(numbers)]
+        return bool((count == 1).all()) and all(last == first + 1 for first, last in cells)
+
     def halves(self, box: Box, j: int) -> list[Box]:
         """Two boxes that hold all rows of one, each with about half of the cells or atoms of a feature; none if it has one."""
         atoms, (first, last) = self.atoms_of(box, j), self.cells_of(box, j)
@@ -216,6 +242,21 @@ class Domain:
             return []
         left = np.isin(np.arange(len(atoms)), places[: len(places) // 2])
         return [self.restricted(box, j, 1.0, 0.0, each) for each in (left, atoms & ~left)]
+
+    def halves_on_grid(self, box: Box, j: int) -> list[Box]:
+        """The same within one cell, if the numbers of a feature have a grid; none if it has one number there."""
+        low, high = float(box.low[j]), float(box.high[j])
+        if not self.parts[j].grid > 0 or not low < high or self.atoms_of(box, j).any():
+            return []
+        above = self._after(j, low + (high - low) / 2)
+        below = self._before(j, above)
+        parts = [(low, below), (above, high)]
+        return [self.restricted(box, j, *part, None) for part in parts] if low <= below and above <= high else []
+
+    def cut(self, box: Box, j: int, at: float) -> list[Box]:
+        """Two boxes that hold all rows of one whose feature j is a number: with those up to a number, and from it on."""
+        ends = (float(box.low[j]), at), (at, float(box.high[j]))
+        return [self.restricted(box, j, low, high, None) for low, high in ends]
 
     def uncovered(self, box: Box, parts: Sequence[Box]) -> list[Box]:
         """Boxes that hold every row of `box` that is in none of the parts; these may differ from it in one feature."""

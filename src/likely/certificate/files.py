@@ -20,7 +20,7 @@ from likely.errors import CertificateError
 from likely.problem import Problem
 
 #: Of the format.
-VERSION = 1
+VERSION = 2
 #: Bytes of text that are recorded of one search, at most.
 MOST_BYTES = 2**28
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.cells import Cells
 from likely.circuit.model.families import FAMILIES
 from likely.circuit.model.nodes import ParametricPart, Product, Sum
-from likely.problem import Plausibility, Problem
+from likely.problem import Coherence, Plausibility, Problem
 from likely.schema.values import LARGEST, Numbers
 
 #: Roundings of the logarithm of one leaf: density, maximum with the floor, logarithm (of which libraries lose one or two).
@@ -21,7 +22,7 @@ _ROUNDINGS_OF_LEAF = 8
 
 
 @dataclass(frozen=True, eq=False)
-class _Level:
+class Level:
     """Inner nodes none of which is another's child: all are sums, or all products."""
 
     sums: bool
@@ -32,7 +33,12 @@ class _Level:
     log_weights: Numbers
 
     def up(self, logs: Numbers, maximise: bool) -> None:
-        """The logarithms of these nodes, from those of their children."""
+        """The logarithms of these nodes, from those of their children.
+
+        Args:
+            logs: Of all nodes.
+            maximise: Whether sums take their greatest child.
+        """
         terms = logs[self.children] + self.log_weights
         if not self.sums:
             logs[self.nodes] = np.add.reduceat(terms, self.first)
@@ -48,36 +54,63 @@ class _Level:
 
 
 class Likelihood:
-    """The circuit of a problem's plausibility over the domain's values.
+    """The circuit of a problem's plausibility over the domain's values; or that of its coherence, which is a circuit as well.
 
     Args:
         problem: What was asked.
-        asked: Its plausibility.
+        asked: Its plausibility or coherence.
         domain: The features' values.
     """
 
-    def __init__(self, problem: Problem, asked: Plausibility, domain: Domain) -> None:
-        self._domain, self._circuit, self.approximate = domain, asked.circuit, asked.approximate
-        nodes = asked.circuit.nodes
-        self.has_blocks = any(isinstance(node, GaussianBlock) for node in nodes)
-        self._levels = _levels(nodes)
-        self._cells = asked.circuit.cells
-        self._tables = [_table(self._cells[j], part.low, part.high, asked.circuit.floor) for j, part in enumerate(domain.parts)]
-        self._atoms = [_table(self._cells[j], part.atom, part.atom, asked.circuit.floor) for j, part in enumerate(domain.parts)]
-        self._given, self._targets = [], []
+    def __init__(self, problem: Problem, asked: Plausibility | Coherence, domain: Domain) -> None:
+        self._domain, self._circuit = domain, asked.circuit
+        self.nodes, self.cells, self.floor, self.approximate = (
+            asked.circuit.nodes,
+            asked.circuit.cells,
+            asked.circuit.floor,
+            False,
+        )
+        self.has_blocks = any(isinstance(node, GaussianBlock) for node in self.nodes)
+        self._levels = levels_of(self.nodes)
+        if isinstance(asked, Plausibility):
+            self.approximate = asked.approximate
+        else:
+            self.cells, self.floor = self._ratios(), 0.0
+        self._tables = [_table(self.cells[j], part.low, part.high, self.floor) for j, part in enumerate(domain.parts)]
+        self._atoms = [_table(self.cells[j], part.atom, part.atom, self.floor) for j, part in enumerate(domain.parts)]
+        self._given, self._targets = list[float](), list[Numbers]()
         for alternative in problem.goal.alternatives:
             target = asked.target_of(problem.form, alternative.class_index)
-            self._given.append(self._log_given(problem, asked, target))
+            self._given.append(self._log_given(problem, asked, target) if isinstance(asked, Plausibility) else 0.0)
             self._targets.append(self._target(target))
+
+    def _ratios(self) -> tuple[Cells, ...]:
+        """Every leaf divided by the marginal of its variable: a mixture of its leaves, each as often as the circuit has it."""
+        logs, shares = np.zeros(len(self.nodes)), np.zeros(len(self.nodes))
+        self._up(logs, maximise=False)
+        shares[-1] = 1.0
+        for place in range(len(self.nodes) - 1, -1, -1):
+            node = self.nodes[place]
+            if isinstance(node, (Sum, Product)):
+                for k, child in enumerate(node.children):
+                    rest = node.weights[k] if isinstance(node, Sum) else math.exp(logs[place] - logs[child])
+                    shares[child] += shares[place] * rest
+        divided = []
+        for cells in self.cells:
+            densities = np.maximum(cells.densities, self._circuit.floor)
+            marginal = shares[list(cells.leaves)] @ densities
+            ratio = np.divide(densities, marginal, where=marginal > 0, out=np.zeros_like(densities))
+            divided.append(replace(cells, densities=ratio))
+        return tuple(divided)
 
     def _target(self, target: float) -> Numbers:
         """The leaves of the class at a value of it, 0 (a logarithm) for any."""
         if self._circuit.target is None:
             return np.empty(0)
-        cells = self._cells[self._domain.size]
+        cells = self.cells[self._domain.size]
         if math.isnan(target):
             return np.zeros(len(cells.leaves))
-        return _table(cells, np.array([target]), np.array([target]), self._circuit.floor)[:, 0]
+        return _table(cells, np.array([target]), np.array([target]), self.floor)[:, 0]
 
     def _log_given(self, problem: Problem, asked: Plausibility, target: float) -> float:
         """The logarithm of what is given, lowered by what computing it may lose."""
@@ -86,47 +119,75 @@ class Likelihood:
         circuit = self._circuit
         values = problem.factual if circuit.target is None else np.append(problem.factual, target)
         logs = np.zeros(len(circuit.nodes))
-        for name, value, cells in zip(circuit.names, values, self._cells, strict=True):
+        for name, value, cells in zip(circuit.names, values, self.cells, strict=True):
             if name in asked.given and not math.isnan(value):
                 logs[list(cells.leaves)] = _table(cells, np.array([value]), np.array([value]), circuit.floor)[:, 0]
+        known = np.array([value if name in asked.given else math.nan for name, value in zip(circuit.names, values, strict=True)])
+        off = 0.0
+        for place, node in enumerate(self.nodes):
+            if isinstance(node, GaussianBlock):
+                row = known[list(node.variables)]
+                logs[place] = node.log_density(row[None], self.floor)[0]
+                off += _marginal_rounding(node, row, float(logs[place]))
         self._up(logs, maximise=False)
         log = float(logs[-1])
-        return log - self._rounding(logs) if log > -math.inf else math.inf
+        return log - self._rounding(logs) - off if log > -math.inf else math.inf
 
-    def greatest(self, box: Box, j: int) -> Numbers:
-        """The logarithm of the greatest density of every leaf of a feature over a box; -inf where it has no value."""
+    def given(self, alternative: int) -> float:
+        """The logarithm of what is given, which is taken off all others."""
+        return self._given[alternative]
+
+    def target(self, alternative: int) -> Numbers:
+        """The logarithms of the leaves of the class, of an alternative; none if the circuit knows no class."""
+        return self._targets[alternative]
+
+    def table(self, box: Box, j: int) -> Numbers:
+        """The logarithm of the greatest density of every leaf of a feature, for every atom and then every cell of a box."""
         domain = self._domain
         first, last = domain.cells_of(box, j)
         atoms = self._atoms[j][:, domain.atoms_of(box, j)]
-        if last == first + 1 and any(self._cells[j].parametric):
+        if last == first + 1 and any(self.cells[j].parametric):
             low, high = (box.low[j : j + 1], box.high[j : j + 1])
-            numbers = np.minimum(self._tables[j][:, first:last], _table(self._cells[j], low, high, self._circuit.floor))
+            numbers = np.minimum(self._tables[j][:, first:last], _table(self.cells[j], low, high, self.floor))
         else:
             numbers = self._tables[j][:, first:last]
-        return np.asarray(np.concatenate([atoms, numbers], axis=1).max(axis=1, initial=-np.inf))
+        return np.asarray(np.concatenate([atoms, numbers], axis=1))
 
     def upper(self, box: Box, alternative: int) -> float:
         """No row of a box has, with the class of an alternative, a greater log-likelihood."""
         logs = np.zeros(len(self._circuit.nodes))
         for j in range(self._domain.size):
-            logs[list(self._cells[j].leaves)] = self.greatest(box, j)
+            logs[list(self.cells[j].leaves)] = self.table(box, j).max(axis=1, initial=-np.inf)
         if len(self._targets[alternative]):
-            logs[list(self._cells[self._domain.size].leaves)] = self._targets[alternative]
+            logs[list(self.cells[self._domain.size].leaves)] = self._targets[alternative]
         self._up(logs, self.approximate)
         return float(logs[-1]) - self._given[alternative] + self._rounding(logs)
+
+    def _rounding(self, logs: Numbers) -> float:
+        return float(rounding_of(self._levels, np.abs(logs[np.isfinite(logs)]).max(initial=0.0)))
 
     def _up(self, logs: Numbers, maximise: bool) -> None:
         for level in self._levels:
             level.up(logs, maximise)
 
-    def _rounding(self, logs: Numbers) -> float:
-        """What all levels together may lose: of every logarithm a few units of roundoff of its size, and of 1."""
-        finite = np.abs(logs[np.isfinite(logs)])
-        widest = max((len(level.children) for level in self._levels), default=1)
-        return float(4 * ROUNDOFF * (widest + _ROUNDINGS_OF_LEAF) * (len(self._levels) + 1) * (1 + finite.max(initial=0.0)))
+
+def rounding_of(levels: Sequence[Level], size: Numbers) -> Numbers:
+    """What all levels together may lose: of every logarithm a few units of roundoff of its size, and of 1.
+
+    Args:
+        levels: Of a circuit.
+        size: The greatest of its logarithms.
+    """
+    widest = max((int(np.diff(np.append(level.first, len(level.children))).max()) for level in levels), default=1)
+    return np.asarray(4 * ROUNDOFF * (widest + _ROUNDINGS_OF_LEAF) * (len(levels) + 1) * (1 + size))
 
 
-def _levels(nodes: tuple[object, ...]) -> list[_Level]:
+def levels_of(nodes: tuple[object, ...]) -> list[Level]:
+    """The inner nodes of a circuit, from the leaves up.
+
+    Args:
+        nodes: Children before parents.
+    """
     depth, groups = [0] * len(nodes), dict[tuple[int, bool], list[int]]()
     for place, node in enumerate(nodes):
         if isinstance(node, (Sum, Product)):
@@ -139,8 +200,17 @@ def _levels(nodes: tuple[object, ...]) -> list[_Level]:
         first = np.cumsum([0, *(len(node.children) for node in inner)])[:-1]
         weights = [w for node in inner for w in (node.weights if isinstance(node, Sum) else (1.0,) * len(node.children))]
         with np.errstate(divide="ignore"):
-            levels.append(_Level(sums, np.array(places, dtype=np.intp), children, first, np.log(np.array(weights))))
+            levels.append(Level(sums, np.array(places, dtype=np.intp), children, first, np.log(np.array(weights))))
     return levels
+
+
+def _marginal_rounding(block: GaussianBlock, row: Numbers, log: float) -> float:
+    """What the logarithm of a block's density may be off where some of its numbers are known."""
+    known = np.flatnonzero(~np.isnan(row))
+    if not len(known) or not math.isfinite(log):
+        return 0.0
+    condition = float(np.linalg.cond(block.covariance[np.ix_(known, known)]))
+    return 16 * ROUNDOFF * (len(known) + 8) * condition * (1 + abs(log))
 
 
 def _table(cells: Cells, low: Numbers, high: Numbers, floor: float) -> Numbers:
