@@ -97,6 +97,8 @@ class Checker:
         self.domain = Domain(problem)
         self.rules = Rules(self.domain, problem.rules)
         form = problem.form
+        if not isinstance(form, LinearModel | ReluNetwork | TreeEnsemble):
+            raise refusal(f"a form of kind {form.form!r}")
         self._network = Network(self.domain, form) if isinstance(form, (LinearModel, ReluNetwork)) else None
         self._trees = Trees(self.domain, form) if isinstance(form, TreeEnsemble) else None
         asked = problem.plausibility

@@ -32,7 +32,8 @@ def encode_classifier(form: Form, inputs: RowVariables) -> Scores:
         return encode_linear(form, inputs)
     if isinstance(form, ReluNetwork):
         return encode_network(form, inputs)
-    raise ProblemError("A form", "be linear, a network or trees", type(form).__name__, "use likely.predictor.read")
+    rule = "be linear, a ReLU network or trees for a mixed-integer programme"
+    raise ProblemError("A form", rule, type(form).__name__, "use the exact engine, which reads every form")
 
 
 def encode_linear(form: LinearModel, inputs: RowVariables) -> Scores:

@@ -1,6 +1,7 @@
 """Neutral forms: what a model computes, whatever framework it came from.
 
-A neutral form is a model as mathematics, without its framework: a linear function, a ReLU network or a sum of trees. It
+A neutral form is a model as mathematics, without its framework: a linear function, a ReLU network, a sum of trees, or a
+composite of these (`likely.predictor.composite`). It
 maps rows of the schema (arrays of doubles, one per feature; see `likely.schema.values`) to scores, n x outputs, and by
 its `link` to probabilities and classes. `LinearModel` and `ReluNetwork` read `columns`, each a function of one feature;
 `TreeEnsemble` tests the features themselves.
@@ -136,6 +137,17 @@ class Form(ABC):
     def _parts(self) -> dict[str, Any]:
         """What `to_dict` says of this form beyond link and classes."""
 
+    @classmethod
+    def _from_parts(cls, parts: dict[str, Any]) -> Form:
+        """The form of what `_parts` gave, with link and classes."""
+        if "columns" in parts:
+            parts["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in parts["columns"])
+        if "layers" in parts:
+            parts["layers"] = tuple((layer["weights"], layer["bias"]) for layer in parts["layers"])
+        if "nodes" in parts:
+            parts["nodes"] = _read_nodes(parts["nodes"])
+        return cls(**parts)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Form) and self.to_dict() == other.to_dict()
 
@@ -165,7 +177,8 @@ def _refusing(rows: Numbers) -> Iterator[None]:
         ) from None
 
 
-def _frozen(array: Any, dtype: Any = np.float64) -> NDArray[Any]:
+def frozen(array: Any, dtype: Any = np.float64) -> NDArray[Any]:
+    """A copy that cannot be written to."""
     copy = np.array(array, dtype=dtype, order="C")
     copy.setflags(write=False)
     return copy
@@ -241,8 +254,8 @@ class LinearModel(_Columns):
     bias: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", _frozen(self.weights))
-        object.__setattr__(self, "bias", _frozen(self.bias))
+        object.__setattr__(self, "weights", frozen(self.weights))
+        object.__setattr__(self, "bias", frozen(self.bias))
         _check_layer(self.weights, self.bias, len(self.columns))
         super().__post_init__()
 
@@ -283,7 +296,7 @@ class ReluNetwork(_Columns):
     layers: Layers
 
     def __post_init__(self) -> None:
-        layers = tuple((_frozen(weights), _frozen(bias)) for weights, bias in self.layers)
+        layers = tuple((frozen(weights), frozen(bias)) for weights, bias in self.layers)
         if not layers:
             raise PredictorError("A ReluNetwork", "have a layer", "none", "give weights and bias of each")
         object.__setattr__(self, "layers", layers)
@@ -345,7 +358,7 @@ class TreeEnsemble(Form):
     def __post_init__(self) -> None:
         dtypes = {"nodes": NODE, "roots": np.int32, "output_of": np.int32, "values": np.float64, "base": np.float64}
         for name, dtype in dtypes.items():
-            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         self._check_nodes()
         super().__post_init__()
 
@@ -434,19 +447,14 @@ def form_from_dict(data: Mapping[str, Any]) -> Form:
     """
     parts = dict(data)
     kind = parts.pop("form", None)
-    if kind not in _FORMS:
-        raise PredictorError("A form", "have a known kind", repr(kind), f"use {', '.join(_FORMS)}")
+    if kind not in FORMS:
+        raise PredictorError("A form", "have a known kind", repr(kind), f"use {', '.join(FORMS)}")
     try:
         parts["link"], parts["classes"] = Link(**parts["link"]), tuple(parts["classes"])
-        if "columns" in parts:
-            parts["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in parts["columns"])
-        if "layers" in parts:
-            parts["layers"] = tuple((layer["weights"], layer["bias"]) for layer in parts["layers"])
-        if "nodes" in parts:
-            parts["nodes"] = _read_nodes(parts["nodes"])
-        return _FORMS[kind](**parts)
+        return FORMS[kind]._from_parts(parts)
     except (KeyError, TypeError) as error:
         raise PredictorError(f"A {kind} form", "have all its parts and no others", str(error), "write it with to_dict") from None
 
 
-_FORMS: dict[str, type[Form]] = {form.form: form for form in (LinearModel, ReluNetwork, TreeEnsemble)}
+#: Every kind of form by its name in files.
+FORMS: dict[str, type[Form]] = {form.form: form for form in (LinearModel, ReluNetwork, TreeEnsemble)}
