@@ -31,8 +31,8 @@ double taken(const CurveStep& step, double z) {
     case Kind::kExpm1: return std::expm1(z);
     case Kind::kExp: return std::exp(z);
     case Kind::kSquare: return z * z;
-    case Kind::kPower: return yeo_johnson(z, step.slope);
-    case Kind::kSingle: return static_cast<double>(static_cast<float>(z));
+    case Kind::kYeoJohnson: return yeo_johnson(z, step.slope);
+    case Kind::kAbove: return z > step.intercept ? 1 : 0;
     default: return interpolated(z, step);
   }
 }
@@ -41,7 +41,7 @@ double taken(const CurveStep& step, double z) {
 double size_of(const CurveStep& step, double z, double result) {
   if (step.kind == CurveStep::Kind::kAffine) return std::abs(step.slope * z) + std::abs(step.intercept);
   if (step.kind == CurveStep::Kind::kInterpolate) return std::abs(step.values.front()) + std::abs(step.values.back());
-  if (step.kind == CurveStep::Kind::kPower) return 1 + std::abs(result);
+  if (step.kind == CurveStep::Kind::kYeoJohnson) return 1 + std::abs(result);
   return std::abs(result);
 }
 

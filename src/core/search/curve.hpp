@@ -13,10 +13,10 @@ namespace likely::search {
 
 // One step of a preprocessing. All but kSquare never fall, or, times a negative number, never rise.
 struct CurveStep {
-  enum class Kind { kAffine, kAtLeast, kAtMost, kLog1p, kLog, kSqrt, kExpm1, kExp, kSquare, kPower, kSingle, kInterpolate };
+  enum class Kind { kAffine, kAtLeast, kAtMost, kLog1p, kLog, kSqrt, kExpm1, kExp, kSquare, kYeoJohnson, kAbove, kInterpolate };
 
   Kind kind;
-  double slope = 1, intercept = 0;     // kAffine; kAtLeast, kAtMost: the end is `intercept`; kPower: Yeo-Johnson's lambda is `slope`
+  double slope = 1, intercept = 0;     // kAffine; kAtLeast, kAtMost, kAbove: the end is `intercept`; kYeoJohnson: its power is `slope`
   std::vector<double> knots, values;  // kInterpolate, constant beyond them
 };
 

@@ -260,9 +260,11 @@ def _collect(
 ) -> None:
     node = trees.nodes[at]
     if node["feature"] < 0:
-        value = np.zeros(trees.outputs)
-        width = trees.outputs if output < 0 else 1
-        value[slice(None) if output < 0 else output] = trees.values[node["inside"] : node["inside"] + width]
+        value, start = np.zeros(trees.outputs), int(node["inside"])
+        if output < 0:
+            value[:] = trees.values[start : start + trees.outputs]
+        else:
+            value[output] = trees.values[start]
         leaves.append((path, value))
         return
     test = tests.setdefault((int(node["feature"]), float(node["low"]), float(node["high"])), len(tests))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.errors import PredictorError
-from likely.predictor.forms import FORMS, ROUNDOFF, Form, TreeEnsemble, form_from_dict, frozen
+from likely.predictor.forms import FORMS, ROUNDOFF, Form, LinearModel, ReluNetwork, TreeEnsemble, form_from_dict, frozen
 from likely.predictor.functions import Function
 from likely.schema.values import Numbers
 
@@ -164,6 +164,15 @@ def parts_of(form: Form) -> Iterator[Form]:
         return
     for member in form.members:
         yield from parts_of(member)
+
+
+def is_plain(form: Form) -> bool:
+    """Whether a form is a linear model, a ReLU network or trees, over columns that are linear in their features' numbers.
+
+    Args:
+        form: Of any kind.
+    """
+    return isinstance(form, TreeEnsemble) or (isinstance(form, LinearModel | ReluNetwork) and not form.curved)
 
 
 def trees_of(form: Form) -> list[TreeEnsemble]:

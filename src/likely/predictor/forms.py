@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from likely import _core
 from likely._jobs import thread_count
 from likely.errors import PredictorError
+from likely.predictor.curves import CurveStep, read_step
 from likely.predictor.links import Link
-from likely.schema.values import Numbers, Value, plain
+from likely.schema.values import Numbers, Value, is_code, plain
 
 #: Weights and bias of each layer.
 Layers: TypeAlias = tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]
@@ -36,7 +37,8 @@ class Column:
     """One input of a model as a function of one feature.
 
     The value is `table[k]` for the k-th discrete value of the feature, or the k-th code of a mixed one, and
-    slope * (x - center) + intercept for a number x: with the center of a scaler, as the scaler computes it.
+    slope * (x - center) + intercept for a number x: with the center of a scaler, as the scaler computes it. Where there is a
+    `curve`, its steps follow, in order.
     """
 
     feature: int
@@ -45,11 +47,13 @@ class Column:
     table: tuple[float, ...] = ()
     discrete: bool = False
     center: float = 0.0
+    curve: tuple[CurveStep, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.feature, bool) or not isinstance(self.feature, int | np.integer) or not 0 <= self.feature < 2**31:
             raise PredictorError("A Column", "read a feature of the schema by its place", repr(self.feature), "count from 0")
         object.__setattr__(self, "table", tuple(self.table))
+        object.__setattr__(self, "curve", tuple(self.curve))
         if not np.isfinite([self.slope, self.intercept, self.center, *self.table]).all():
             raise PredictorError(
                 f"A Column of feature number {self.feature}", "have finite numbers", "NaN or infinity", "check how it is scaled"
@@ -61,11 +65,28 @@ class Column:
         Args:
             numbers: Numbers, no codes.
         """
-        return np.asarray(self.slope * (numbers - self.center) + self.intercept)
+        reads = np.asarray(self.slope * (numbers - self.center) + self.intercept)
+        for step in self.curve:
+            reads = step.at(reads)
+        return reads
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: `Column(**data)` reads it back, with its table as a tuple."""
-        return {**vars(self), "table": list(self.table)}
+        """Plain data that `column_from_dict` reads back."""
+        data = {**vars(self), "table": list(self.table)}
+        if self.curve:
+            return {**data, "curve": [step.to_dict() for step in self.curve]}
+        del data["curve"]
+        return data
+
+
+def column_from_dict(data: Mapping[str, Any]) -> Column:
+    """The column that `Column.to_dict` described.
+
+    Args:
+        data: What it gave.
+    """
+    curve = tuple(read_step(step) for step in data.get("curve", ()))
+    return Column(**{**data, "table": tuple(data["table"]), "curve": curve})
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +162,7 @@ class Form(ABC):
     def _from_parts(cls, parts: dict[str, Any]) -> Form:
         """The form of what `_parts` gave, with link and classes."""
         if "columns" in parts:
-            parts["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in parts["columns"])
+            parts["columns"] = tuple(column_from_dict(column) for column in parts["columns"])
         if "layers" in parts:
             parts["layers"] = tuple((layer["weights"], layer["bias"]) for layer in parts["layers"])
         if "nodes" in parts:
@@ -220,15 +241,29 @@ class _Columns(Form):
         if self._as_they_are and rows.shape[1] == len(self.columns):
             return rows
         with _refusing(rows):
-            return self._expander.expand(rows, thread_count(n_jobs, PredictorError))
+            inputs = self._expander.expand(rows, thread_count(n_jobs, PredictorError))
+        for c, column in enumerate(self.columns):
+            if column.curve:
+                numbers = rows[:, column.feature]
+                inputs[:, c] = np.where(is_code(numbers), inputs[:, c], column.at(numbers))
+        return inputs
+
+    @property
+    def curved(self) -> bool:
+        """Whether some column is no linear function of its feature's numbers."""
+        return any(column.curve for column in self.columns)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_expander", "_as_they_are")}
 
 
-def _rounding(inputs: Numbers, layers: Layers) -> Numbers:
+#: Roundings of a curve: a few operations, of which libraries compute some to within a few units in the last place.
+_ROUNDINGS_OF_CURVE = 16
+
+
+def _rounding(inputs: Numbers, layers: Layers, *, curved: bool) -> Numbers:
     """What rounding may do to the outputs: the same network, with absolute values, adds up the sizes of all their terms."""
-    sizes, terms = np.abs(inputs), 0
+    sizes, terms = np.abs(inputs), _ROUNDINGS_OF_CURVE * curved
     for weights, bias in layers:
         sizes = sizes @ np.abs(weights.T) + np.abs(bias)
         terms += weights.shape[1] + 2
@@ -269,7 +304,7 @@ class LinearModel(_Columns):
         return ((self.weights, self.bias),)
 
     def rounding(self, rows: Numbers) -> Numbers:
-        return _rounding(self.inputs(rows, n_jobs=1), self.layers)
+        return _rounding(self.inputs(rows, n_jobs=1), self.layers, curved=self.curved)
 
     def score(self, rows: Numbers, *, n_jobs: int | None = None) -> Numbers:
         scores = self.inputs(rows, n_jobs=n_jobs) @ self.weights.T
@@ -318,7 +353,7 @@ class ReluNetwork(_Columns):
         return scores
 
     def rounding(self, rows: Numbers) -> Numbers:
-        return _rounding(self.inputs(rows, n_jobs=1), self.layers)
+        return _rounding(self.inputs(rows, n_jobs=1), self.layers, curved=self.curved)
 
     def _score_block(self, hidden: Numbers) -> Numbers:
         for i, (weights, bias) in enumerate(self.layers):

@@ -9,7 +9,8 @@ import numpy as np
 from likely._core import SearchProblem
 from likely._core import Share as CoreShare
 from likely.errors import ProblemError
-from likely.predictor import Composite, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor import LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor.composite import is_plain
 from likely.problem import Problem
 from likely.problem.domain import Partition, partitions
 from likely.schema.rules import AtMost, Clause, Rule
@@ -28,7 +29,7 @@ def compiled(problem: Problem) -> SearchProblem:
             part.atom, part.atom_cost, part.low, part.high, part.segments, part.segment, part.grid, float(factual), anchor
         )
     relaxations = 1
-    if isinstance(problem.form, Composite):
+    if not is_plain(problem.form):
         relaxations = add_composite(core, problem.form)
     else:
         refuse_noise(problem.goal.alternatives, _add_form(core, problem, anchors))

@@ -1,4 +1,4 @@
-"""A composite form as a graph of units, as the core reads it: inputs, trees, sums, and functions of these."""
+"""A form as a graph of units, as the core reads it: inputs, trees, sums, and functions of these."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from likely._core import SearchProblem
 from likely.predictor import Column, Composite, Form, Function, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor.curves import OPERATIONS
 from likely.predictor.functions import GROUP, SINGLE
 from likely.schema.values import Numbers
 
 #: The kinds of units and of functions by their numbers in the core (`composite.hpp`, `score_functions.hpp`).
 _INPUT, _TREES, _SUM, _FUNCTION = range(4)
 _FUNCTIONS = {kind: number for number, kind in enumerate((*SINGLE, *GROUP))}
+_STEPS = {op: number for number, op in enumerate(OPERATIONS)}
 _RELU = Function("relu")
 
 Unit: TypeAlias = tuple[int, int, int, list[int], list[float], list[float], float, float, float]
@@ -139,8 +141,12 @@ def _sum(weights: Sequence[float], bias: float, scores: Sequence[_Sum]) -> _Sum:
     return _Sum(total, sizes, offset, offset_size, roundings + terms)
 
 
-def add_composite(core: SearchProblem, form: Composite) -> int:
-    """Gives the core a composite form; returns how often each goal is to be given, once per relaxation.
+def _curve(column: Column) -> list[tuple[int, float, float, list[float], list[float]]]:
+    return [(_STEPS[step.op], step.slope, step.intercept, list(step.knots), list(step.values)) for step in column.curve]
+
+
+def add_composite(core: SearchProblem, form: Form) -> int:
+    """Gives the core a form as a graph; returns how often each goal is to be given, once per relaxation.
 
     Args:
         core: The problem, with its features.
@@ -148,7 +154,7 @@ def add_composite(core: SearchProblem, form: Composite) -> int:
     """
     graph = Graph()
     outputs = graph.add(form)
-    inputs = [(c.feature, list(c.table), c.slope, c.center, c.intercept, []) for c in graph.columns]
+    inputs = [(c.feature, list(c.table), c.slope, c.center, c.intercept, _curve(c)) for c in graph.columns]
     forests = [(f.nodes.view(np.uint8), f.roots, f.output_of, f.values, f.base, f.divisor) for f in graph.forests]
     functions = [(_FUNCTIONS[f.kind], f.scale, f.shift, list(f.knots), list(f.values)) for f in graph.functions]
     return core.set_composite(inputs, forests, functions, graph.units, outputs)
