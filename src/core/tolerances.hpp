@@ -137,8 +137,9 @@ inline constexpr int kTangentCuts = 25;
 inline constexpr int kTangentSteps = 20;
 // Roundings of one function of scores (scaled, shifted, exponential of somebody else's library, divided), with room to spare.
 inline constexpr double kRoundoffsOfFunction = 16;
-// Parts of a range in which a curve of one feature is held against a line, each with the greatest of its own.
+// Parts of a range, or of a cell, in which a curve of one feature is held against a line.
 inline constexpr int kCurveParts = 16;
+inline constexpr int kCurvePartsOfCell = 4;
 // The first multiplier of a linear rule, as the share of the bound that it would move if the excess stayed as it is.
 inline constexpr double kFirstRuleShare = 0.01;
 inline constexpr int kRuleMultiplierSteps = 24;

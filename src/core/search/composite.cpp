@@ -450,36 +450,39 @@ double Composite::curves_above(std::size_t j, const Carried& carried, double low
   return total;
 }
 
+// A line above what the inputs of a feature add for numbers from low to high, which differ: slope, and value at `low`.
+Line Composite::numbers_above(std::size_t j, const Carried& carried, double low, double high, int parts) const {
+  Line total{0, 0};
+  for (const std::size_t i : inputs_of_[j]) {
+    const double c = carried.coefficient[unit_of_input_[i]];
+    if (c == 0) continue;
+    const Curve& curve = inputs_[i].curve;
+    const Line line = curve.linear() ? Line{curve.slope, curve.at(low)} : curve.above(c > 0 ? 1 : -1, low, high, parts);
+    const double factor = curve.linear() ? c : std::abs(c);
+    total.slope += factor * line.slope;
+    total.intercept += factor * line.intercept;
+  }
+  return total;
+}
+
 // The greatest that numbers of a feature from low to high add.
 double Composite::of_numbers(std::size_t j, const Carried& carried, double low, double high) const {
   double at_low = 0, at_high = 0;
+  bool curved = false;
   for (const std::size_t i : inputs_of_[j]) {
     const double c = carried.coefficient[unit_of_input_[i]];
-    if (c == 0 || !inputs_[i].curve.linear()) continue;
+    if (c == 0) continue;
+    curved |= !inputs_[i].curve.linear();
+    if (!inputs_[i].curve.linear()) continue;
     at_low += c * inputs_[i].curve.at(low);
     at_high += c * inputs_[i].curve.at(high);
   }
-  return std::max(at_low, at_high) + curves_above(j, carried, low, high);
-}
-
-// Adds a line above the curved inputs of a feature: their chord, raised to the greatest of each part of the range.
-void Composite::curve_line(std::size_t j, const Carried& carried, const Range& range, double& slope, double& at_anchor) const {
-  const double width = range.high - range.low;
-  const double from = curves_above(j, carried, range.low, range.low), to = curves_above(j, carried, range.high, range.high);
-  const double chord = width > 0 ? (to - from) / width : 0;
-  if (!std::isfinite(chord)) {
-    at_anchor += curves_above(j, carried, range.low, range.high);
-    return;
-  }
-  double raised = std::max(0.0, to - from - chord * width);
-  for (int part = 0; part < tolerance::kCurveParts && width > 0; ++part) {
-    const double a = range.low + width * part / tolerance::kCurveParts;
-    const double b = part + 1 == tolerance::kCurveParts ? range.high : range.low + width * (part + 1) / tolerance::kCurveParts;
-    const double least = from + std::min(chord * (a - range.low), chord * (b - range.low));
-    raised = std::max(raised, curves_above(j, carried, a, b) - least);
-  }
-  slope += chord;
-  at_anchor += from + raised + chord * (domain_.features[j].anchor - range.low);
+  const double level = std::max(at_low, at_high);
+  if (!curved) return level;
+  const double apart = level + curves_above(j, carried, low, high);
+  if (!(low < high)) return apart;
+  const Line line = numbers_above(j, carried, low, high, tolerance::kCurvePartsOfCell);
+  return std::min(apart, line.intercept + std::max(0.0, line.slope * (high - low)));
 }
 
 void Composite::by_feature(const Box& box, const Carried& carried, Relaxation& out) const {
@@ -520,14 +523,17 @@ void Composite::by_feature(const Box& box, const Carried& carried, Relaxation& o
       }
       out.at_anchor[j] = of_linear;
       if (curved && single) out.at_anchor[j] += curves_above(j, carried, range.low, range.low);
-      if (curved && !single) curve_line(j, carried, range, out.slope[j], out.at_anchor[j]);
+      if (curved && !single) {
+        const Line line = numbers_above(j, carried, range.low, range.high, tolerance::kCurveParts);
+        out.slope[j] = line.slope;
+        out.at_anchor[j] = line.intercept + line.slope * (f.anchor - range.low);
+        far += std::abs(line.slope) * (std::abs(range.low) + furthest + std::abs(f.anchor));
+      }
       double most = std::max(out.at_number(f, j, range.low), out.at_number(f, j, range.high));
-      if (curved) {
-        const double whole = of_numbers(j, carried, range.low, range.high);
-        if (whole < most) {  // a level bound, where it is the better one
-          out.slope[j] = 0;
-          out.at_anchor[j] = most = whole;
-        }
+      if (curved && !single) {
+        const double middle = 0.5 * range.low + 0.5 * range.high;
+        out.attribution[j] = std::max(0.0, out.at_number(f, j, middle) - of_numbers(j, carried, middle, middle));
+        most = std::min(most, of_numbers(j, carried, range.low, range.high));  // the line may lie above all values at its ends
       }
       greatest = std::max(greatest, most);
       size += far + std::abs(most);

@@ -77,7 +77,7 @@ class Composite final : public Score {
   void by_feature(const Box& box, const Carried& carried, Relaxation& out) const;
   double of_numbers(std::size_t j, const Carried& carried, double low, double high) const;
   double curves_above(std::size_t j, const Carried& carried, double low, double high) const;
-  void curve_line(std::size_t j, const Carried& carried, const Range& range, double& slope, double& at_anchor) const;
+  Line numbers_above(std::size_t j, const Carried& carried, double low, double high, int parts) const;
   void to_values(const Carried& carried, const Relaxation& relaxation, const Values& values, double sign,
                  std::vector<double>& out) const;
   void relax_per_value(const std::vector<Goal>& goals, std::size_t g, Workspace& work, Relaxation& out) const;

@@ -1,6 +1,10 @@
 #include "curve.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "../tolerances.hpp"
 
 namespace likely::search {
 
@@ -45,7 +49,87 @@ double size_of(const CurveStep& step, double z, double result) {
   return std::abs(result);
 }
 
+Shape turned(Shape shape) {
+  return shape == Shape::kConvex ? Shape::kConcave : shape == Shape::kConcave ? Shape::kConvex : shape;
+}
+
+// Of a step by itself.
+Shape shape_of(const CurveStep& step) {
+  using Kind = CurveStep::Kind;
+  switch (step.kind) {
+    case Kind::kAffine: return Shape::kStraight;
+    case Kind::kAtMost:
+    case Kind::kLog1p:
+    case Kind::kLog:
+    case Kind::kSqrt: return Shape::kConcave;
+    case Kind::kAtLeast:
+    case Kind::kExpm1:
+    case Kind::kExp:
+    case Kind::kSquare: return Shape::kConvex;
+    case Kind::kYeoJohnson: return step.slope >= 1 ? Shape::kConvex : Shape::kConcave;
+    default: return Shape::kOther;
+  }
+}
+
+// Of a step after what has a shape: a function that rises and bends as what it is applied to does keeps that.
+Shape after(Shape before, const CurveStep& step) {
+  if (step.kind == CurveStep::Kind::kAffine) return step.slope < 0 ? turned(before) : before;
+  const Shape own = shape_of(step);
+  if (before == Shape::kStraight) return own;
+  return own == before && step.kind != CurveStep::Kind::kSquare ? own : Shape::kOther;
+}
+
+// The greatest that a concave function can be that is known at equally distant numbers: between two of them it lies below the
+// lines through their neighbours.
+double greatest_of_concave(const std::vector<double>& known) {
+  double most = std::max(known.front(), known.back());
+  for (std::size_t i = 0; i + 1 < known.size(); ++i) {
+    const double left = i > 0 ? known[i] + std::max(0.0, known[i] - known[i - 1]) : known[i + 1];
+    const double right = i + 2 < known.size() ? known[i + 1] + std::max(0.0, known[i + 1] - known[i + 2]) : left;
+    double bound = std::min(left, right);
+    if (i == 0) bound = right;
+    if (i + 2 == known.size()) bound = left;
+    most = std::max(most, bound);
+  }
+  return most;
+}
+
 }  // namespace
+
+Shape Curve::shape() const {
+  Shape shape = Shape::kStraight;
+  for (const CurveStep& step : steps) shape = after(shape, step);
+  return shape;
+}
+
+Line Curve::above(double sign, double low, double high, int parts) const {
+  const Interval at_low = over(low, low), at_high = over(high, high);
+  const double a = sign * (sign > 0 ? at_low.high : at_low.low), b = sign * (sign > 0 ? at_high.high : at_high.low);
+  const double slope = (b - a) / (high - low), width = high - low;
+  const Interval all = over(low, high);
+  const double level = sign > 0 ? all.high : -all.low;
+  if (!std::isfinite(slope)) return {0, level};
+  const double lost = std::max({at_low.high - at_low.low, at_high.high - at_high.low,
+                                tolerance::kRoundoffsOfFunction * tolerance::kRoundoff * (std::abs(a) + std::abs(b))});
+  const Shape bends = sign > 0 ? shape() : turned(shape());
+  double raised = 0;
+  if (bends == Shape::kConcave) {
+    std::vector<double> known;
+    for (int i = 0; i <= parts; ++i) {
+      const double x = i == parts ? high : low + width * i / parts;
+      known.push_back(sign * at(x) - a - slope * (x - low));
+    }
+    raised = greatest_of_concave(known);
+  } else if (bends == Shape::kOther) {
+    for (int i = 0; i < parts; ++i) {
+      const double from = low + width * i / parts, to = i + 1 == parts ? high : low + width * (i + 1) / parts;
+      const Interval part = over(from, to);
+      raised = std::max(raised, (sign > 0 ? part.high : -part.low) - a - std::min(slope * (from - low), slope * (to - low)));
+    }
+  }
+  const Line line{slope, a + std::max(raised, 0.0) + 2 * lost};
+  return line;
+}
 
 double Curve::at(double x) const {
   double z = slope * (x - center) + intercept;

@@ -1,12 +1,9 @@
 // What a model reads of a feature's numbers: slope * (x - center) + intercept, and whatever preprocessing does to it after.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
-#include "../tolerances.hpp"
 #include "score_functions.hpp"
 
 namespace likely::search {
@@ -20,6 +17,9 @@ struct CurveStep {
   std::vector<double> knots, values;  // kInterpolate, constant beyond them
 };
 
+// Whether the graph of a function bends upwards or downwards, or is not known to do either.
+enum class Shape { kStraight, kConvex, kConcave, kOther };
+
 struct Curve {
   double slope = 0, center = 0, intercept = 0;
   std::vector<CurveStep> steps;  // none: the input is linear
@@ -28,6 +28,10 @@ struct Curve {
   double at(double x) const;
   // Its values for numbers from low to high, however they are rounded.
   Interval over(double low, double high) const;
+  // A line above `sign` times it, for numbers from low to high, which differ: slope, and value at `low`. Where it bends one way,
+  // the line is off by the square of the distance, and less the more parts are looked at.
+  Line above(double sign, double low, double high, int parts) const;
+  Shape shape() const;
   // The sizes of the terms of slope * (x - center) + intercept.
   double size(double x) const { return std::abs(slope) * (std::abs(x) + std::abs(center)) + std::abs(intercept); }
 };
