@@ -199,7 +199,9 @@ def _attempt(fitted: Fitted, draft: Draft, labels: Sequence[Value]) -> _Attempt:
 def _repaired_attempt(fitted: Fitted, attempt: _Attempt) -> _Attempt:
     """The attempt with rows further away in the place of those that the model rejects."""
     pairs = zip(attempt.draft.candidates, attempt.rows, strict=True)
-    return _Attempt(attempt.draft, tuple(_repaired(fitted, attempt.draft.query, each) if row is None else row for each, row in pairs))
+    return _Attempt(
+        attempt.draft, tuple(_repaired(fitted, attempt.draft.query, each) if row is None else row for each, row in pairs)
+    )
 
 
 def _repaired(fitted: Fitted, query: Query, candidate: Candidate, most: float = math.inf) -> Numbers | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from likely._display.numbers import number_text
 from likely.errors import ProblemError
 from likely.explain.model import UserModel
 from likely.explain.question import Question
-from likely.predictor import Form
+from likely.predictor import Form, LinearModel, ReluNetwork
 from likely.problem import Goal, prediction, probability, to_class
 from likely.schema.values import Numbers, Value, show_value
 
@@ -31,7 +32,8 @@ def range_in_words(question: Question) -> str:
         question: It asks for one.
     """
     share = question.probability is not None
-    low, high = question.probability or question.prediction or (None, None)
+    ends: Any = question.probability if share else question.prediction
+    low, high = ends
     words = [f"{number_text(100 * end)} %" if share else number_text(end) for end in (low, high) if end is not None]
     if low is None or (share and low == 0):
         return f"at most {words[-1]}"
@@ -43,8 +45,9 @@ def range_in_words(question: Question) -> str:
 def goal_of(form: Form, question: Question, label: Value, margin: float) -> Goal:
     """What the scores of an answer must be.
 
-    The margin of a class is by how much its score must win. A probability or a prediction may lie at its very ends; where the
-    model itself, which may round otherwise, does not confirm that, the margin is raised, and the ends are narrowed by so much.
+    The margin is by how much the score of a class must win, and how far the score of a probability or a prediction must keep
+    from its ends. Trees have few different scores, which may lie at an end: they need not keep away, unless the model itself,
+    which may round otherwise, did not confirm that, and the margin was raised.
 
     Args:
         form: Of the model.
@@ -54,13 +57,12 @@ def goal_of(form: Form, question: Question, label: Value, margin: float) -> Goal
     """
     if question.ends is None:
         return to_class(form, label, margin=margin)
+    smooth = isinstance(form, LinearModel | ReluNetwork)
+    away = margin if smooth or margin > question.margin else None
     if question.prediction is not None:
-        goal, index = prediction(form, *question.ends), None
-    else:
-        goal, index = probability(form, label, *question.ends), form.classes.index(label)
-    inwards = max(0.0, margin - question.margin)
-    narrowed = (replace(each, lower=each.lower + inwards, class_index=index) for each in goal.alternatives)
-    return replace(goal, alternatives=tuple(narrowed))
+        return prediction(form, *question.ends, margin=away)
+    goal, index = probability(form, label, *question.ends, margin=away), form.classes.index(label)
+    return replace(goal, alternatives=tuple(replace(each, class_index=index) for each in goal.alternatives))
 
 
 def said_of(model: UserModel, question: Question, rows: Numbers, targets: Sequence[Value]) -> list[Value]:

@@ -39,8 +39,6 @@ class QuestionOptions(TypedDict, total=False):
     """The fields of a `Question` as keyword arguments."""
 
     target: Any
-    probability: float | tuple[float, float] | None
-    prediction: tuple[float | None, float | None] | None
     k: int
     diversity: Diversity
     plausibility: Variant | None
@@ -48,13 +46,15 @@ class QuestionOptions(TypedDict, total=False):
     weight: float
     constraints: Iterable[Constraint]
     locked: Iterable[Name]
-    only: Iterable[Name] | None
     unread: Unread
     may_become_missing: Iterable[Name] | bool
     limits: Limits | float
     gap: float
     margin: float
     rounding: float
+    only: Iterable[Name] | None
+    probability: float | tuple[float, float] | None
+    prediction: tuple[float | None, float | None] | None
 
 
 @dataclass(frozen=True)

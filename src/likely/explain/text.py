@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from likely._display.numbers import cost_text, number_text
 from likely._display.tables import aligned, ruled, shortened
-from likely.explain.plausibility import Quantile
 from likely.explain.outcomes import range_in_words
+from likely.explain.plausibility import Quantile
 from likely.explain.query import Query, rows_named
 from likely.problem.tolerances import rounding
 from likely.schema import Feature

@@ -432,7 +432,18 @@ class MaxChanges(Constraint):
 
 RULES: dict[str, type[Constraint]] = {
     kind.rule: kind
-    for kind in (Immutable, Increasing, Decreasing, Range, AllowedValues, Implies, Forbid, LinearConstraint, MaxChanges, MaxChange)
+    for kind in (
+        Immutable,
+        Increasing,
+        Decreasing,
+        Range,
+        AllowedValues,
+        Implies,
+        Forbid,
+        LinearConstraint,
+        MaxChanges,
+        MaxChange,
+    )
 }
 
 

@@ -98,5 +98,7 @@ class MaxChange(Constraint):
         size = self.up if sign > 0 else self.down
         if size is None:
             return sign * LARGEST
-        far = size * abs(before) / 100 if self.unit == "percent" else size * (feature.grid or 1.0 if self.unit == "steps" else 1.0)
+        far = (
+            size * abs(before) / 100 if self.unit == "percent" else size * (feature.grid or 1.0 if self.unit == "steps" else 1.0)
+        )
         return before + sign * (far + _END_ROUNDING * (abs(before) + far)) if far else before
