@@ -56,10 +56,21 @@ def knows_none(model: Any) -> bool:
     Where it is not, a missing cell that a schema gives as None was NaN when the model was fitted.
     """
     model = getattr(model, "best_estimator_", model)
+    inner = getattr(model, "estimator_", None)
+    if inner is not None and knows_none(inner):
+        return True
+    if any(knows_none(part) for part in _several(model)):
+        return True
     if any(knows_none(part[1]) for kind in _PARTS for part in getattr(model, kind, ())):
         return True
     categories = getattr(model, "categories_", ())
     return getattr(model, "missing_values", math.nan) is None or any(cell is None for values in categories for cell in values)
+
+
+def _several(model: Any) -> Iterable[Any]:
+    """The estimators of a voting or one-against-the-rest."""
+    parts = getattr(model, "estimators_", ())
+    return parts if isinstance(parts, list) and all(hasattr(part, "steps") for part in parts) else ()
 
 
 def _with_nan(X: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.errors import PredictorError
+from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.forms import Column
 from likely.schema import Schema
 from likely.schema.features import Continuous, Feature, Integer, Mixed
@@ -59,6 +59,33 @@ class Step:
         return result
 
 
+@dataclass(frozen=True)
+class Map(Step):
+    """A function of one number, computed by whoever computes it in the user's pipeline.
+
+    It is monotone, up to the rounding of its own arithmetic; or it is constant between `edges`, from each one up to the next.
+    """
+
+    op: str = "map"
+    #: From an array of numbers to what becomes of each.
+    function: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray
+    #: What it is, for error messages.
+    called: str = "a function"
+    falling: bool = False
+    edges: tuple[float, ...] | None = None
+
+    def apply(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """What the function makes of the numbers, in the precision that it gives.
+
+        Args:
+            numbers: An array of floats.
+        """
+        if not numbers.size:
+            return numbers
+        with np.errstate(all="ignore"):
+            return np.asarray(self.function(numbers.ravel())).reshape(numbers.shape)
+
+
 FLOAT32 = Step("float32")
 FLOAT64 = Step("float64")
 
@@ -96,6 +123,8 @@ class Wire:
             if wire.constant is not None:
                 constant = float(step.apply(np.array([wire.constant], dtype=held))[0])
             dtype = step.op if step.op in CASTS else held
+            if isinstance(step, Map):
+                dtype = step.apply(np.zeros(1, dtype=held)).dtype.name
             wire = replace(wire, atoms=tuple(atoms), steps=(*wire.steps, step), dtype=dtype, constant=constant)
         return wire
 
@@ -188,6 +217,12 @@ class Wire:
                 slope, intercept = slope * step.value, intercept * step.value
             elif step.op == "divide":
                 slope, intercept = slope / step.value, intercept / step.value
+            elif isinstance(step, Map):
+                raise UnsupportedModelError(
+                    f"Feature {self.name!r}", f"be read by {by} as a linear function of itself", f"{step.called} of it",
+                    "use a model of trees behind it, for which that is another threshold; or compute the column before the"
+                    " pipeline, and give it to the schema", feature=self.name,
+                )  # fmt: skip
             elif step.op in ("at_least", "at_most") and self._clips(k, feature):
                 raise PredictorError(
                     f"Feature {self.name!r}", f"not be clipped before {by}", f"{step.op.replace('_', ' ')} {step.value}",
@@ -206,8 +241,17 @@ class Wire:
     @property
     def rising(self) -> bool:
         """Whether what the model reads never falls as the feature's number rises (else it never rises)."""
-        flips = sum(step.op in ("multiply", "divide") and step.value < 0 for step in self.steps)
+        flips = sum(
+            step.falling if isinstance(step, Map) else step.op in ("multiply", "divide") and step.value < 0 for step in self.steps
+        )
         return flips % 2 == 0
+
+    def before_edges(self) -> tuple[Wire, Numbers] | None:
+        """The wire up to the first function that is constant between edges, and these; None if there is none."""
+        for k, step in enumerate(self.steps):
+            if isinstance(step, Map) and step.edges is not None:
+                return replace(self, steps=self.steps[:k]), np.array(step.edges)
+        return None
 
     def cut(self, thresholds: Numbers, *, strict: bool = False) -> Numbers:
         """For each t, the end of the numbers x with apply(x) <= t (or < t): the largest, or if falling the smallest.
