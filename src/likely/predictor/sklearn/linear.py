@@ -71,11 +71,13 @@ def linear_form(model: Any, inputs: ModelInputs, weights: Any, bias: Any, link: 
 
 
 def _read_classifier(model: Any, inputs: ModelInputs) -> Form:
+    refuse_unfitted(model)
     weights = np.atleast_2d(model.coef_)
     return linear_form(model, inputs, weights, model.intercept_, _link(model, len(weights) > 1), tuple(model.classes_))
 
 
 def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
+    refuse_unfitted(model)
     weights = np.atleast_2d(model.coef_)
     refuse_several_targets(model, len(weights))
     return linear_form(model, inputs, weights, model.intercept_, Link("identity"), ())
@@ -156,10 +158,10 @@ for _name in ("SVC", "NuSVC"):
     register(f"sklearn.{_name}", Reader(_read_svc, decision))
 for _name in ("SVR", "NuSVR"):
     register(f"sklearn.{_name}", Reader(_read_svr, prediction))
-for _name, _read in {
-    "MultinomialNB": _read_counts, "ComplementNB": _read_counts, "BernoulliNB": _read_bernoulli, "CategoricalNB": _read_categories,
-}.items():  # fmt: skip
-    register(f"sklearn.{_name}", Reader(_read, _joint))
+for _name in ("MultinomialNB", "ComplementNB"):
+    register(f"sklearn.{_name}", Reader(_read_counts, _joint))
+register("sklearn.BernoulliNB", Reader(_read_bernoulli, _joint))
+register("sklearn.CategoricalNB", Reader(_read_categories, _joint))
 for _name in _CLASSIFIERS:
     register(f"sklearn.{_name}", Reader(_read_classifier, decision))
 for _name in _REGRESSORS:

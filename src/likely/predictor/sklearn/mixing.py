@@ -107,8 +107,8 @@ def _refuse_other_numbers(wires: list[Wire], by: str) -> None:
         if (wire.numeric and wire.constant is None) or not values <= {0.0, 1.0}:
             raise UnsupportedModelError(
                 f"A {by}", "multiply columns of 0 and 1", f"a product with feature {wire.name!r}, which has other numbers",
-                "a product of numbers is no linear function, ReLU network or sum of trees: bin or one-hot encode the column first,"
-                " or use trees, which find interactions themselves", feature=wire.name,
+                "a product of numbers is no linear function, ReLU network or sum of trees: bin or one-hot encode the column"
+                " first, or use trees, which find interactions themselves", feature=wire.name,
             )  # fmt: skip
 
 
