@@ -132,9 +132,10 @@ search::Composite::Input input_of(const Problem& problem, const GivenInput& give
   if (feature >= problem.domain.features.size() ||
       (!atoms.empty() && atoms.size() != problem.domain.features[feature].atom.size()))
     throw std::invalid_argument("an input must be of a feature, with an entry for each of its atoms");
-  search::Composite::Input made{feature, atoms, {slope, center, intercept, {}}};
+  search::Composite::Input made{feature, atoms, {slope, center, intercept, {}, false, {}}};
   for (const auto& [kind, by, end, knots, values] : steps)
     made.curve.steps.push_back({static_cast<search::CurveStep::Kind>(kind), by, end, knots, values});
+  made.curve.find_kinks();
   return made;
 }
 

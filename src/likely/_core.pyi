@@ -124,9 +124,7 @@ class SearchProblem:
         self,
         inputs: list[tuple[int, list[float], float, float, float, list[tuple[int, float, float, list[float], list[float]]]]],
         forests: list[
-            tuple[
-                NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float
-            ]
+            tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float]
         ],
         functions: list[tuple[int, float, float, list[float], list[float]]],
         units: list[tuple[int, int, int, list[int], list[float], list[float], float, float, float]],

@@ -120,6 +120,13 @@ Line Curve::above(double sign, double low, double high, int parts) const {
       known.push_back(sign * at(x) - a - slope * (x - low));
     }
     raised = greatest_of_concave(known);
+  } else if (bends == Shape::kOther && piecewise) {
+    auto kink = std::lower_bound(kinks.begin(), kinks.end(), low, [](const Interval& at, double v) { return at.high < v; });
+    for (; kink != kinks.end() && kink->low <= high; ++kink) {
+      const double from = std::max(kink->low, low), to = std::min(kink->high, high);
+      const Interval part = over(from, to);
+      raised = std::max(raised, (sign > 0 ? part.high : -part.low) - a - std::min(slope * (from - low), slope * (to - low)));
+    }
   } else if (bends == Shape::kOther) {
     for (int i = 0; i < parts; ++i) {
       const double from = low + width * i / parts, to = i + 1 == parts ? high : low + width * (i + 1) / parts;
@@ -127,8 +134,36 @@ Line Curve::above(double sign, double low, double high, int parts) const {
       raised = std::max(raised, (sign > 0 ? part.high : -part.low) - a - std::min(slope * (from - low), slope * (to - low)));
     }
   }
-  const Line line{slope, a + std::max(raised, 0.0) + 2 * lost};
-  return line;
+  return {slope, a + std::max(raised, 0.0) + 2 * lost};
+}
+
+// Kinks of clipping and interpolation, carried back through the linear steps before them.
+void Curve::find_kinks() {
+  using Kind = CurveStep::Kind;
+  kinks.clear();
+  piecewise = slope != 0;
+  bool interpolates = false;
+  for (std::size_t s = 0; s < steps.size() && piecewise; ++s) {
+    const CurveStep& step = steps[s];
+    const bool bends = step.kind == Kind::kAtLeast || step.kind == Kind::kAtMost || step.kind == Kind::kInterpolate;
+    piecewise = (step.kind == Kind::kAffine && step.slope != 0) || (bends && !interpolates);
+    if (!bends || !piecewise) continue;
+    const std::vector<double> ends = step.kind == Kind::kInterpolate ? step.knots : std::vector<double>{step.intercept};
+    for (double at : ends) {
+      double off = std::abs(at);
+      for (std::size_t before = s; before-- > 0;) {
+        if (steps[before].kind != Kind::kAffine) continue;  // clipping leaves what it does not clip
+        off = (off + std::abs(steps[before].intercept)) / std::abs(steps[before].slope);
+        at = (at - steps[before].intercept) / steps[before].slope;
+      }
+      off = (off + std::abs(intercept)) / std::abs(slope) + std::abs(center);
+      at = (at - intercept) / slope + center;
+      off = tolerance::kRoundoffsOfFunction * tolerance::kRoundoff * static_cast<double>(s + 1) * (off + std::abs(at));
+      kinks.push_back({at - off, at + off});
+    }
+    interpolates = step.kind == Kind::kInterpolate;
+  }
+  std::sort(kinks.begin(), kinks.end(), [](const Interval& a, const Interval& b) { return a.low < b.low; });
 }
 
 double Curve::at(double x) const {

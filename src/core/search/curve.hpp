@@ -23,7 +23,12 @@ enum class Shape { kStraight, kConvex, kConcave, kOther };
 struct Curve {
   double slope = 0, center = 0, intercept = 0;
   std::vector<CurveStep> steps;  // none: the input is linear
+  // Where it is linear between numbers, these, each within an interval that allows for rounding; see `find_kinks`.
+  bool piecewise = false;
+  std::vector<Interval> kinks;
 
+  // To be called once the steps are there.
+  void find_kinks();
   bool linear() const { return steps.empty(); }
   double at(double x) const;
   // Its values for numbers from low to high, however they are rounded.

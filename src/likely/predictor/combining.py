@@ -1,273 +1,110 @@
-"""What ensembles do to the forms of their members: probabilities, votes, averages, and one form after another.
-
-Where the result is a simpler form, it is that one: an average of trees is trees, of linear models linear.
-"""
+"""Forms made of forms, where the result is a form again: sums of trees, sums of linear models, several outputs side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from likely.errors import PredictorError
-from likely.predictor.composite import Composite, Layer
-from likely.predictor.forms import Form, LinearModel, ReluNetwork, TreeEnsemble
-from likely.predictor.functions import Function
+from likely.predictor.composing import affine
+from likely.predictor.forms import NODE, Form, LinearModel, ReluNetwork, TreeEnsemble
 from likely.predictor.links import Link
 from likely.schema.values import Numbers, Value
 
-IDENTITY = Function("identity")
 
-
-def through(form: Form, functions: Sequence[Function], weights: Any, bias: Any, link: Link, classes: Sequence[Value]) -> Form:
-    """A form with one more layer.
+def leaf_table(form: TreeEnsemble) -> tuple[NDArray[np.intp], Numbers]:
+    """The leaves of trees that add to every output: their nodes, and their values, leaf x output.
 
     Args:
-        form: Whose scores go into it.
-        functions: Of the layer.
-        weights: Of the layer, outputs x inputs.
-        bias: One per output.
-        link: How the results decide.
+        form: Its trees add to every output, or it has only one.
+    """
+    leaves = np.flatnonzero(form.nodes["feature"] < 0)
+    return leaves, form.values[form.nodes["inside"][leaves][:, None] + np.arange(form.outputs)]
+
+
+def summed_trees(
+    forms: Sequence[TreeEnsemble], tables: Sequence[Numbers], base: Numbers, link: Link, classes: Sequence[Value]
+) -> TreeEnsemble:
+    """All trees of several forms, with other values of their leaves.
+
+    Args:
+        forms: The trees.
+        tables: For each form, the values of its leaves in the order of `leaf_table`, leaf x output.
+        base: What the scores start from.
+        link: How scores decide.
         classes: The labels.
     """
-    layer = Layer(tuple(functions), weights, bias)
-    if isinstance(form, Composite):
-        return Composite(link, tuple(classes), form.members, (*form.layers, layer))
-    return Composite(link, tuple(classes), (form,), (layer,))
-
-
-def affine(form: Form, scale: float, shift: float, link: Link, classes: Sequence[Value]) -> Form:
-    """scale * score + shift of a form with one score.
-
-    Args:
-        form: The form.
-        scale: Not 0.
-        shift: In units of the result.
-        link: How it decides.
-        classes: The labels.
-    """
-    labels = tuple(classes)
-    if isinstance(form, LinearModel):
-        return replace(form, link=link, classes=labels, weights=scale * form.weights, bias=scale * form.bias + shift)
-    if isinstance(form, ReluNetwork):
-        *first, (weights, bias) = form.layers
-        return replace(form, link=link, classes=labels, layers=(*first, (scale * weights, scale * bias + shift)))
-    if isinstance(form, TreeEnsemble):
-        base = scale * form.base + shift * form.divisor
-        return replace(form, link=link, classes=labels, values=scale * form.values, base=base)
-    return through(form, [IDENTITY], [[scale]], [shift], link, classes)
-
-
-def probabilities_of(form: Form) -> Form:
-    """A form whose scores are the probabilities of the classes.
-
-    Args:
-        form: A classifier that has probabilities.
-    """
-    link, count, shares = form.link, len(form.classes), Link("shares")
-    if link.kind == "shares":
-        return form
-    if link.kind in ("logistic", "huber"):
-        return through(form, [_probability(link)], [[-1.0], [1.0]], [1.0, 0.0], shares, form.classes)
-    if link.kind == "softmax" and count == 2:
-        return probabilities_of(through(form, [IDENTITY] * 2, [[-1.0, 1.0]], [0.0], Link("logistic", link.scale), form.classes))
-    if link.kind == "softmax":
-        return through(form, [Function("softmax", link.scale, width=count)], np.eye(count), np.zeros(count), shares, form.classes)
-    if link.kind in ("logistic_shares", "huber_shares"):
-        parts = through(form, [_probability(link)] * count, np.eye(count), np.zeros(count), shares, form.classes)
-        return shared(parts)
-    hint = "use a model that has predict_proba"
-    raise PredictorError("A model", "have probabilities where they are combined", f"link {link.kind!r}", hint)
-
-
-def _probability(link: Link) -> Function:
-    return Function("logistic", link.scale) if link.kind.startswith("logistic") else Function("clip", 0.5, 0.5)
-
-
-def shared(form: Form) -> Form:
-    """The scores of a form, one per class, divided by their sum.
-
-    Args:
-        form: Its scores are not below 0.
-    """
-    count = len(form.classes)
-    return through(form, [Function("shares", width=count)], np.eye(count), np.zeros(count), Link("shares"), form.classes)
-
-
-def votes_of(form: Form) -> Form:
-    """A form whose scores are 1 for the class that a classifier decides for, and 0 for the others.
-
-    Args:
-        form: The classifier.
-    """
-    count, argmax = len(form.classes), Link("argmax")
-    if count == 2 and form.link.one_score_per_class:  # of equals, the first wins
-        form = affine(second_minus_first(form), 1.0, 0.0, Link("sign"), form.classes)
-    if form.link.one_score_per_class:
-        return through(form, [Function("largest", width=count)], np.eye(count), np.zeros(count), argmax, form.classes)
-    step = Function("at_least" if form.link.tie else "above")
-    return through(form, [step], [[-1.0], [1.0]], [1.0, 0.0], argmax, form.classes)
-
-
-def second_minus_first(form: Form) -> Form:
-    """By how much the second of two scores exceeds the first, as one score.
-
-    Args:
-        form: With two scores.
-    """
-    return through(form, [IDENTITY] * 2, [[-1.0, 1.0]], [0.0], Link("sign"), form.classes)
-
-
-def score_of(form: Form, output: int) -> Form:
-    """One score of a form, as a form that decides nothing.
-
-    Args:
-        form: The form.
-        output: Which score.
-    """
-    return through(form, [IDENTITY] * form.outputs, np.eye(form.outputs)[[output]], [0.0], Link("identity"), ())
-
-
-def averaged(forms: Sequence[Form], weights: Sequence[float], link: Link, classes: Sequence[Value]) -> Form:
-    """The weighted average of the scores of several forms, output by output.
-
-    Args:
-        forms: Each with the same outputs.
-        weights: One per form; they need not sum to 1.
-        link: How the average decides.
-        classes: The labels.
-    """
-    shares = [float(weight / np.sum(weights)) for weight in weights]
-    trees = [form for form in forms if isinstance(form, TreeEnsemble)]
-    if len(trees) == len(forms):
-        return _added_trees(trees, shares, link, classes)
-    linear = [form for form in forms if isinstance(form, LinearModel)]
-    if len(linear) == len(forms) and len({form.columns for form in linear}) == 1:
-        mean = [sum(w * part for w, part in zip(shares, parts, strict=True)) for parts in ([f.weights for f in linear], [f.bias for f in linear])]
-        return LinearModel(link, tuple(classes), linear[0].columns, *mean)  # type: ignore[arg-type]
-    count = forms[0].outputs
-    mixing = np.hstack([share * np.eye(count) for share in shares])
-    layer = Layer((IDENTITY,) * (count * len(forms)), mixing, np.zeros(count))
-    return Composite(link, tuple(classes), tuple(forms), (layer,))
-
-
-def _added_trees(forms: Sequence[TreeEnsemble], shares: Sequence[float], link: Link, classes: Sequence[Value]) -> TreeEnsemble:
-    """Weighted sums of trees are trees with other leaves."""
-    nodes, values, first, first_value = [], [], 0, 0
-    roots = []
-    for form, share in zip(forms, shares, strict=True):
-        own = form.nodes.copy()
-        inner = own["feature"] >= 0
-        own["inside"] += np.where(inner, first, first_value).astype(np.int32)
-        own["outside"] += np.where(inner, first, 0).astype(np.int32)
-        nodes.append(own)
-        values.append(share * form.values / form.divisor)
-        roots.append(form.roots + first)
-        first, first_value = first + len(own), first_value + len(form.values)
-    base = sum(share * form.base / form.divisor for form, share in zip(forms, shares, strict=True))
-    output_of = np.concatenate([form.output_of for form in forms])
+    nodes, roots, values, count, size = [], [], [], 0, 0
+    for form, table in zip(forms, tables, strict=True):
+        moved = np.array(form.nodes, dtype=NODE)
+        inner = moved["feature"] >= 0
+        moved["inside"][inner] += count
+        moved["outside"][inner] += count
+        moved["inside"][~inner] = size + np.arange(len(table)) * table.shape[1]
+        nodes.append(moved)
+        roots.append(form.roots + count)
+        values.append(table.ravel())
+        count, size = count + len(moved), size + table.size
+    starts = np.concatenate(roots)
     return TreeEnsemble(
-        link, tuple(classes), np.concatenate(nodes), np.concatenate(roots), output_of, np.concatenate(values), np.asarray(base)
+        link, tuple(classes), np.concatenate(nodes), starts, np.full(len(starts), -1), np.concatenate(values), base, False
     )
 
 
-# -- one form after another ---------------------------------------------------------------------------------------------
-
-
-def side_by_side(forms: Sequence[Form]) -> Form:
-    """The scores of several forms, one after the other.
+def summed_linear(forms: Sequence[LinearModel], weights: Sequence[float], link: Link, classes: Sequence[Value]) -> LinearModel:
+    """The weighted sum of linear models.
 
     Args:
-        forms: At least one.
+        forms: The models, with as many outputs each.
+        weights: One per model.
+        link: How scores decide.
+        classes: The labels.
     """
-    width = sum(form.outputs for form in forms)
-    return Composite(Link("identity"), (), tuple(forms), (Layer((IDENTITY,) * width, np.eye(width), np.zeros(width)),))
+    columns = tuple(column for form in forms for column in form.columns)
+    matrix = np.hstack([weight * form.weights for form, weight in zip(forms, weights, strict=True)])
+    bias = np.sum([weight * form.bias for form, weight in zip(forms, weights, strict=True)], axis=0)
+    return LinearModel(link, tuple(classes), columns, matrix, bias)
 
 
-def after(first: Form, second: Form) -> Form:
-    """A form of the scores of another: feature j of `second` is score j of `first`.
+def side_by_side(forms: Sequence[Form], link: Link, classes: Sequence[Value]) -> Form | None:
+    """Forms of one output each as the outputs of one form; None if no form holds them.
 
     Args:
-        first: What is computed of the row.
-        second: What is computed of its scores, which are all numbers.
+        forms: One per output.
+        link: How scores decide.
+        classes: The labels.
     """
-    if isinstance(second, Composite):
-        members = tuple(after(first, member) for member in second.members)
-        return Composite(second.link, second.classes, members, second.layers)
-    if isinstance(second, LinearModel | ReluNetwork):
-        weights, bias = _first_layer(second, first.outputs)
-        form = through(first, [IDENTITY] * first.outputs, weights, bias, Link("identity"), ())
-        for weights, bias in second.layers[1:]:
-            form = through(form, [Function("relu")] * form.outputs, weights, bias, Link("identity"), ())
-        return replace(form, link=second.link, classes=second.classes)
-    assert isinstance(second, TreeEnsemble)
-    return _after_trees(first, second)
+    linear = [form for form in forms if isinstance(form, LinearModel)]
+    trees = [form for form in forms if isinstance(form, TreeEnsemble)]
+    if len(linear) == len(forms):
+        places = np.eye(len(forms))
+        wide = [
+            replace(form, weights=np.outer(unit, form.weights), bias=unit * form.bias, link=link, classes=tuple(classes))
+            for form, unit in zip(linear, places, strict=True)
+        ]
+        return summed_linear(wide, [1.0] * len(wide), link, classes)
+    if len(trees) == len(forms):
+        tables = [leaf_table(form)[1] / form.divisor * unit for form, unit in zip(trees, np.eye(len(forms)), strict=True)]
+        base = np.array([form.base[0] / form.divisor for form in trees])
+        return summed_trees(trees, tables, base, link, classes)
+    return None
 
 
-def _first_layer(form: LinearModel | ReluNetwork, features: int) -> tuple[Numbers, Numbers]:
-    """The first layer, over features instead of columns."""
-    weights, bias = form.layers[0]
-    columns = form.columns
-    slopes = np.zeros((len(columns), features))
-    slopes[np.arange(len(columns)), [column.feature for column in columns]] = [column.slope for column in columns]
-    offsets = np.array([column.intercept - column.slope * column.center for column in columns])
-    return weights @ slopes, weights @ offsets + bias
+def shifted(form: Form, shift: float, link: Link) -> Form:
+    """A form of one output, with a number added to its score and another link.
 
-
-def _after_trees(first: Form, trees: TreeEnsemble) -> Form:
-    """Trees over scores: a test is a step, a leaf is reached where all steps on its path are taken."""
-    tests: dict[tuple[int, float, float], int] = {}
-    leaves: list[tuple[dict[int, bool], Numbers]] = []
-    for root, output in zip(trees.roots, trees.output_of, strict=True):
-        _collect(trees, int(root), int(output), {}, tests, leaves)
-    steps = Layer((IDENTITY,) * first.outputs, *_steps(tests, first.outputs))
-    inside = np.zeros((len(tests), 2 * len(tests)))  # low <= x and x <= high
-    for t in range(len(tests)):
-        inside[t, 2 * t : 2 * t + 2] = 1.0
-    both = Layer((Function("at_least"),) * (2 * len(tests)), inside, np.full(len(tests), -1.5))
-    paths = np.zeros((len(leaves), len(tests)))
-    needed = np.zeros(len(leaves))
-    for i, (path, _) in enumerate(leaves):
-        for test, taken in path.items():
-            paths[i, test] = 1.0 if taken else -1.0
-            needed[i] += taken
-    reached = Layer((Function("above"),) * len(tests), paths, 0.5 - needed)
-    values = np.stack([value for _, value in leaves], axis=1) / trees.divisor
-    total = Layer((Function("above"),) * len(leaves), values, trees.base / trees.divisor)
-    members, layers = (first.members, first.layers) if isinstance(first, Composite) else ((first,), ())
-    return Composite(trees.link, trees.classes, members, (*layers, steps, both, reached, total))
-
-
-def _steps(tests: dict[tuple[int, float, float], int], features: int) -> tuple[Numbers, Numbers]:
-    """x - low and high - x of every test; an end that is infinite is always kept."""
-    weights, bias = np.zeros((2 * len(tests), features)), np.ones(2 * len(tests))
-    for (feature, low, high), t in tests.items():
-        for place, sign, end in ((2 * t, 1.0, low), (2 * t + 1, -1.0, high)):
-            if np.isfinite(end):
-                weights[place, feature], bias[place] = sign, -sign * end
-    return weights, bias
-
-
-def _collect(
-    trees: TreeEnsemble,
-    at: int,
-    output: int,
-    path: dict[int, bool],
-    tests: dict[tuple[int, float, float], int],
-    leaves: list[tuple[dict[int, bool], Numbers]],
-) -> None:
-    node = trees.nodes[at]
-    if node["feature"] < 0:
-        value, start = np.zeros(trees.outputs), int(node["inside"])
-        if output < 0:
-            value[:] = trees.values[start : start + trees.outputs]
-        else:
-            value[output] = trees.values[start]
-        leaves.append((path, value))
-        return
-    test = tests.setdefault((int(node["feature"]), float(node["low"]), float(node["high"])), len(tests))
-    for taken, child in ((True, int(node["inside"])), (False, int(node["outside"]))):
-        if path.get(test, taken) == taken:
-            _collect(trees, child, output, {**path, test: taken}, tests, leaves)
+    Args:
+        form: The form.
+        shift: What is added.
+        link: How the score decides.
+    """
+    if isinstance(form, LinearModel):
+        return replace(form, link=link, bias=form.bias + shift)
+    if isinstance(form, ReluNetwork):
+        *before, (weights, bias) = form.layers
+        return replace(form, link=link, layers=(*before, (weights, bias + shift)))
+    if isinstance(form, TreeEnsemble):
+        return replace(form, link=link, base=form.base + shift * form.divisor)
+    return affine(form, 1.0, shift, link, form.classes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,7 +45,7 @@ class Layer:
 
     def _slices(self) -> list[slice]:
         ends = np.cumsum([0, *(function.width for function in self.functions)])
-        return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
     def at(self, x: Numbers) -> Numbers:
         """The layer's results, n x outputs.
@@ -124,10 +125,8 @@ class Composite(Form):
         return scores
 
     def rounding(self, rows: Numbers) -> Numbers:
-        scores, off = (
-            np.concatenate([of(member) for member in self.members], axis=1)
-            for of in (lambda member: member.score(rows, n_jobs=1), lambda member: member.rounding(rows))
-        )
+        scores = np.concatenate([member.score(rows, n_jobs=1) for member in self.members], axis=1)
+        off = np.concatenate([member.rounding(rows) for member in self.members], axis=1)
         low, high = scores - off, scores + off
         for layer in self.layers:
             scores = layer.at(scores)

@@ -16,6 +16,7 @@ from likely.predictor.composite import Composite, Layer
 from likely.predictor.forms import Form, LinearModel, ReluNetwork
 from likely.predictor.functions import Function
 from likely.predictor.links import Link
+from likely.predictor.mixing import MixedInputs
 from likely.predictor.wires import ModelInputs
 from likely.schema.values import Value
 
@@ -35,7 +36,11 @@ class NetworkBuilder:
         self.done: list[tuple[Matrix, Matrix]] = []
         self.activations: list[str] = []
         self.pending: tuple[Matrix, Matrix] | None = None
-        self.width = len(inputs)
+        self.width = len(inputs.wires)
+        for i, (weights, bias) in enumerate(inputs.layers if isinstance(inputs, MixedInputs) else ()):
+            if i:
+                self.relu()
+            self.affine(weights, bias)
 
     def affine(self, weights: ArrayLike, bias: ArrayLike) -> None:
         """x -> weights @ x + bias, weights outputs x inputs.
@@ -90,7 +95,7 @@ class NetworkBuilder:
             classes: The labels, in the order of the outputs; none for a regressor.
         """
         last = self._take()
-        columns = self.inputs.columns(self.by)
+        columns = self.inputs.raw_columns(self.by) if isinstance(self.inputs, MixedInputs) else self.inputs.columns(self.by)
         if not self.done:
             return LinearModel(link, tuple(classes), columns, *last)
         if set(self.activations) == {"relu"}:

@@ -34,6 +34,7 @@ _FRAMEWORKS = {
     "onnx": "likely.predictor.onnx",
     "xgboost": "likely.predictor.xgboost",
     "lightgbm": "likely.predictor.lightgbm",
+    "catboost": "likely.predictor.catboost",
 }
 
 Key: TypeAlias = tuple[str, str]

@@ -1,282 +1,178 @@
-"""Ensembles of any readable models: voting, bagging, stacking, calibration, one against one."""
+"""`Bagging`, `Voting` and `OneVsRest` of scikit-learn, of any readable models.
+
+Where the result is a simpler form, it is that one: the average of the shares of trees and forests is one forest; the average of
+linear regressors is one linear function; and the scores of linear models or trees, one per class, are the outputs of one.
+Everything else is a composite.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from likely.errors import PredictorError, UnsupportedModelError
-from likely.predictor.combining import (
-    IDENTITY,
-    affine,
-    after,
-    averaged,
-    probabilities_of,
-    score_of,
-    shared,
-    side_by_side,
-    through,
-    votes_of,
-)
-from likely.predictor.composite import Composite, Layer
-from likely.predictor.forms import Form, LinearModel
-from likely.predictor.functions import Function
+from likely.errors import UnsupportedModelError
+from likely.predictor.combining import leaf_table, side_by_side, summed_linear, summed_trees
+from likely.predictor.composing import among, probabilities_of, summed, votes_of
+from likely.predictor.composing import side_by_side as composed_side_by_side
+from likely.predictor.forms import Form, LinearModel, TreeEnsemble
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, reader_of, register
-from likely.predictor.sklearn.common import as_fitted, bind, decision, name_of, prediction, refuse_unfitted, shares
+from likely.predictor.sklearn.common import as_array, as_fitted, bind, name_of, prediction, refuse_unfitted, shares
+from likely.predictor.sklearn.composites import refuse_links, responses
 from likely.predictor.wires import ModelInputs
-from likely.schema import Schema
-from likely.schema.features import Continuous
-from likely.schema.values import LARGEST, Numbers
+from likely.schema.values import Numbers, Value
 
 
-def _read_member(member: Any, inputs: ModelInputs) -> Form:
-    return reader_of(member).read(member, inputs)
+def _places(form: Form) -> list[int]:
+    """The places of the classes that a part knows: it was fitted on these."""
+    return [int(label) for label in form.classes]  # type: ignore[arg-type]
 
 
-def _refuse_missing_classes(model: Any, forms: Sequence[Form], count: int) -> None:
-    """Refuse members that know other classes than the ensemble: what they say of the rest is for nobody to tell."""
-    for form in forms:
-        if len(form.classes) != count:
-            raise PredictorError(
-                f"Every member of a {name_of(model)}", f"know all {count} classes", f"one that knows {list(form.classes)}",
-                "fit it again on a table in which every fold or sample has each class",
-            )  # fmt: skip
+def _averaged(forms: Sequence[Form], weights: Numbers, classes: Sequence[Value]) -> Form:
+    """The average of the shares of classifiers, each of which knows some of the classes by their places."""
+    trees = [form for form in forms if isinstance(form, TreeEnsemble) and form.link.kind == "shares"]
+    if len(trees) < len(forms):
+        said = [among(probabilities_of(form), _places(form), classes) for form in forms]
+        return summed(said, (weights / weights.sum()).tolist(), Link("shares"), classes)
+    tables, base = [], np.zeros(len(classes))
+    for form, weight in zip(trees, weights / weights.sum(), strict=True):
+        places = _places(form)
+        table = leaf_table(form)[1]
+        wide = np.zeros((len(table), len(classes)))
+        wide[:, places] = table * (weight / form.divisor)
+        tables.append(wide)
+        base[places] += form.base * (weight / form.divisor)
+    return summed_trees(trees, tables, base, Link("shares"), classes)
 
 
-# -- voting -------------------------------------------------------------------------------------------------------------
+def _counted(forms: Sequence[Form], weights: Numbers, link: Link, classes: Sequence[Value]) -> Form:
+    """The votes for every class, each times the weight of its voter."""
+    return summed([among(votes_of(form), _places(form), classes) for form in forms], weights.tolist(), link, classes)
 
 
-def _weights(model: Any) -> list[float]:
-    given = getattr(model, "_weights_not_none", None)
-    return [1.0] * len(model.estimators_) if given is None else [float(weight) for weight in given]
+def _averaged_numbers(model: Any, forms: Sequence[Form], weights: Numbers) -> Form:
+    """The average of regressors."""
+    refuse_links(model, forms)
+    weights = weights / weights.sum()
+    trees = [form for form in forms if isinstance(form, TreeEnsemble)]
+    linear = [form for form in forms if isinstance(form, LinearModel)]
+    if len(linear) == len(forms):
+        return summed_linear(linear, weights.tolist(), Link("identity"), ())
+    if len(trees) == len(forms):
+        tables = [leaf_table(form)[1] * (weight / form.divisor) for form, weight in zip(trees, weights, strict=True)]
+        base = sum(form.base * (weight / form.divisor) for form, weight in zip(trees, weights, strict=True))
+        return summed_trees(trees, tables, np.asarray(base), Link("identity"), ())
+    return summed(forms, weights.tolist(), Link("identity"), ())
+
+
+# -- bagging -----------------------------------------------------------------------------------------------------------
+
+
+def _bagged(model: Any, inputs: ModelInputs) -> list[Form]:
+    """The forms of all parts; each reads some of the columns of one array."""
+    whole = as_array(bind(model, inputs), name_of(model))
+    forms = []
+    for part, places in zip(model.estimators_, model.estimators_features_, strict=True):
+        some = replace(whole, wires=tuple(whole.wires[c] for c in places), untouched=False)
+        forms.append(reader_of(part).read(part, some))
+    return forms
+
+
+def _read_bagging(model: Any, inputs: ModelInputs) -> Form:
+    forms, classes = _bagged(model, inputs), tuple(model.classes_)
+    if hasattr(model.estimators_[0], "predict_proba"):
+        return _averaged(forms, np.ones(len(forms)), classes)
+    return _counted(forms, np.full(len(forms), 1 / len(forms)), Link("shares"), classes)
+
+
+def _read_bagging_regressor(model: Any, inputs: ModelInputs) -> Form:
+    forms = _bagged(model, inputs)
+    return _averaged_numbers(model, forms, np.ones(len(forms)))
+
+
+# -- voting ------------------------------------------------------------------------------------------------------------
+
+
+def _weights(model: Any) -> Numbers:
+    return np.ones(len(model.estimators_)) if model.weights is None else np.asarray(model._weights_not_none, dtype=np.float64)
+
+
+def _parts(model: Any, inputs: ModelInputs) -> list[Form]:
+    refuse_unfitted(model)
+    return [reader_of(part).read(part, inputs) for part in model.estimators_]
 
 
 def _read_voting(model: Any, inputs: ModelInputs) -> Form:
-    refuse_unfitted(model)
-    classes = tuple(model.classes_)
-    forms = [_read_member(member, inputs) for member in model.estimators_]
-    _refuse_missing_classes(model, forms, len(classes))
+    forms = _parts(model, inputs)
     if model.voting == "soft":
-        return averaged([probabilities_of(form) for form in forms], _weights(model), Link("shares"), classes)
-    return averaged([votes_of(form) for form in forms], _weights(model), Link("argmax"), classes)
+        return _averaged(forms, _weights(model), tuple(model.classes_))
+    trees = [form for form in forms if isinstance(form, TreeEnsemble) and form.link.kind == "shares" and len(form.roots) == 1]
+    if len(trees) < len(forms):
+        return _counted(forms, _weights(model), Link("argmax"), tuple(model.classes_))
+    tables = []
+    for form, weight in zip(trees, _weights(model), strict=True):
+        table = leaf_table(form)[1] + form.base
+        tables.append(weight * np.eye(len(model.classes_))[np.argmax(table, axis=1)])
+    return summed_trees(trees, tables, np.zeros(len(model.classes_)), Link("argmax"), tuple(model.classes_))
 
 
 def _score_voting(model: Any, X: Any) -> Numbers:
     if model.voting == "soft":
         return shares(model, X)
-    votes = np.asarray(model.transform(as_fitted(model, X)))  # each member's class by its number
-    counted = [votes == k for k in range(len(model.classes_))]
-    return np.stack([np.average(chosen, axis=1, weights=_weights(model)) for chosen in counted], axis=1)
+    votes = np.asarray(model.transform(as_fitted(model, X)))
+    return np.asarray(np.einsum("nmk,m->nk", votes[:, :, None] == np.arange(len(model.classes_)), _weights(model)))
 
 
 def _read_voting_regressor(model: Any, inputs: ModelInputs) -> Form:
+    return _averaged_numbers(model, _parts(model, inputs), _weights(model))
+
+
+# -- one against the rest ----------------------------------------------------------------------------------------------
+
+#: link of a part -> link of all
+_TOGETHER = {"logistic": "logistic_shares", "huber": "argmax", "sign": "argmax", "shares": "argmax"}
+
+
+def _read_one_vs_rest(model: Any, inputs: ModelInputs) -> Form:
     refuse_unfitted(model)
-    forms = [_read_member(member, inputs) for member in model.estimators_]
-    return averaged(_identities(model, forms), _weights(model), Link("identity"), ())
+    if model.multilabel_:
+        raise UnsupportedModelError(
+            f"A {name_of(model)}", "give each row one class", "several labels per row", "fit one model per label"
+        )
+    forms = [reader_of(part).read(part, inputs) for part in model.estimators_]
+    if len(forms) == 1:
+        return replace(forms[0], classes=tuple(model.classes_))
+    kinds = {form.link.kind for form in forms}
+    kind = _TOGETHER.get(kinds.pop(), "") if len(kinds) == 1 else ""
+    scales = {form.link.scale for form in forms}
+    single = [_second_share(form) if kind == "argmax" and form.outputs == 2 else form for form in forms]
+    whole = side_by_side(single, Link(kind, scale=scales.pop()), tuple(model.classes_)) if kind else None
+    if whole is not None:
+        return whole
+    said = [responses(part, form) for part, form in zip(model.estimators_, forms, strict=True)]
+    return replace(composed_side_by_side(said), link=Link("argmax"), classes=tuple(model.classes_))
 
 
-def _identities(model: Any, forms: Sequence[Form]) -> list[Form]:
-    for form in forms:
-        if form.link.kind != "identity":
-            raise UnsupportedModelError(
-                f"A member of a {name_of(model)}", "predict a sum", f"one that predicts by link {form.link.kind!r}",
-                "use a member with a squared loss",
-            )  # fmt: skip
-    return list(forms)
+def _second_share(form: Form) -> Form:
+    """The share of the second class of trees, as one output."""
+    assert isinstance(form, TreeEnsemble)
+    nodes = form.nodes.copy()
+    nodes["inside"][nodes["feature"] < 0] += 1
+    return replace(form, nodes=nodes, base=form.base[1:], link=Link("identity"), classes=())
 
 
-# -- bagging ------------------------------------------------------------------------------------------------------------
+def _score_one_vs_rest(model: Any, X: Any) -> Numbers:
+    scores = [reader_of(part).score(part, as_fitted(part, X)) for part in model.estimators_]
+    if len(scores) == 1:
+        return scores[0]
+    return np.column_stack([each[:, -1] for each in scores])
 
 
-def _sampled(model: Any, inputs: ModelInputs) -> list[Form]:
-    """The members of a bagging, each over its own sample of the columns, which it knows by place."""
-    bound = replace(bind(model, inputs), untouched=False)
-    return [
-        _read_member(member, replace(bound, wires=tuple(bound.wires[place] for place in places)))
-        for member, places in zip(model.estimators_, model.estimators_features_, strict=True)
-    ]
-
-
-def _read_bagging(model: Any, inputs: ModelInputs) -> Form:
-    refuse_unfitted(model)
-    classes = tuple(model.classes_)
-    forms = _sampled(model, inputs)
-    _refuse_missing_classes(model, forms, len(classes))
-    votes = not hasattr(model.estimators_[0], "predict_proba")
-    said = [votes_of(form) if votes else probabilities_of(form) for form in forms]
-    return averaged(said, [1.0] * len(said), Link("shares"), classes)
-
-
-def _read_bagging_regressor(model: Any, inputs: ModelInputs) -> Form:
-    refuse_unfitted(model)
-    forms = _identities(model, _sampled(model, inputs))
-    return averaged(forms, [1.0] * len(forms), Link("identity"), ())
-
-
-# -- calibration --------------------------------------------------------------------------------------------------------
-
-
-def _responses(estimator: Any, form: Form) -> Form:
-    """What is calibrated: the decision function where there is one, else probabilities; of two classes, that of the second."""
-    if not hasattr(estimator, "decision_function"):
-        form = probabilities_of(form)
-    return score_of(form, 1) if form.outputs == 2 else form
-
-
-def _calibration(calibrator: Any) -> Function:
-    if hasattr(calibrator, "a_"):
-        return Function("logistic", -float(calibrator.a_), -float(calibrator.b_))
-    if hasattr(calibrator, "X_thresholds_"):
-        knots, first = np.unique(np.asarray(calibrator.X_thresholds_, dtype=np.float64), return_index=True)
-        values = np.asarray(calibrator.y_thresholds_, dtype=np.float64)[first]
-        return Function("interpolate", knots=tuple(knots), values=tuple(values))
-    raise UnsupportedModelError(
-        "A calibration", "be a sigmoid or isotonic", type(calibrator).__name__, "use method='sigmoid' or 'isotonic'"
-    )
-
-
-def _read_calibrated(model: Any, inputs: ModelInputs) -> Form:
-    refuse_unfitted(model)
-    classes = tuple(model.classes_)
-    fitted = model.calibrated_classifiers_
-    forms = [_read_member(part.estimator, inputs) for part in fitted]
-    _refuse_missing_classes(model, forms, len(classes))
-    raw = [_responses(part.estimator, form) for part, form in zip(fitted, forms, strict=True)]
-    functions = [[_calibration(calibrator) for calibrator in part.calibrators] for part in fitted]
-    if len(raw) == 1 and len(classes) == 2 and functions[0][0].kind == "logistic" and functions[0][0].scale != 0:
-        return affine(raw[0], functions[0][0].scale, functions[0][0].shift, Link("logistic"), classes)
-    calibrated = [_calibrated(form, own, classes) for form, own in zip(raw, functions, strict=True)]
-    return averaged(calibrated, [1.0] * len(calibrated), Link("shares"), classes)
-
-
-def _calibrated(form: Form, functions: Sequence[Function], classes: Sequence[Any]) -> Form:
-    if len(classes) == 2:
-        return through(form, functions, [[-1.0], [1.0]], [1.0, 0.0], Link("shares"), classes)
-    count = len(classes)
-    return shared(through(form, functions, np.eye(count), np.zeros(count), Link("shares"), classes))
-
-
-def _score_calibrated(model: Any, X: Any) -> Numbers:
-    fitted = model.calibrated_classifiers_
-    if len(fitted) == 1 and len(model.classes_) == 2 and getattr(fitted[0].calibrators[0], "a_", 0.0) != 0:
-        estimator, calibrator = fitted[0].estimator, fitted[0].calibrators[0]
-        table = as_fitted(model, X)
-        raw = estimator.decision_function(table) if hasattr(estimator, "decision_function") else estimator.predict_proba(table)
-        response = np.asarray(raw, dtype=np.float64).reshape(len(raw), -1)[:, -1:]
-        return np.asarray(-(calibrator.a_ * response + calibrator.b_))
-    return shares(model, X)
-
-
-# -- stacking -----------------------------------------------------------------------------------------------------------
-
-
-def _stacked_columns(estimator: Any, method: str, form: Form, count: int) -> Form | None:
-    """What a member gives to the final estimator; None if it was dropped."""
-    if method == "decision_function":
-        return form
-    if method == "predict":
-        votes = votes_of(form)  # the class by its number
-        return through(votes, [IDENTITY] * count, [list(range(count))], [0.0], Link("identity"), ())
-    said = probabilities_of(form)
-    return score_of(said, 1) if count == 2 else said
-
-
-def _read_stacking(model: Any, inputs: ModelInputs) -> Form:
-    refuse_unfitted(model)
-    count = len(model.classes_)
-    forms = [_read_member(member, inputs) for member in model.estimators_]
-    _refuse_missing_classes(model, forms, count)
-    methods = model.stack_method_
-    columns = [
-        _stacked_columns(member, method, form, count)
-        for member, method, form in zip(model.estimators_, methods, forms, strict=True)
-    ]
-    return replace(_finished(model, inputs, [form for form in columns if form is not None]), classes=tuple(model.classes_))
-
-
-def _finished(model: Any, inputs: ModelInputs, columns: list[Form]) -> Form:
-    """The final estimator, read over a schema of the members' columns, after the members."""
-    if model.passthrough:
-        raw = bind(model, inputs).columns(name_of(model))
-        columns = [*columns, LinearModel(Link("identity"), (), raw, np.eye(len(raw)), np.zeros(len(raw)))]
-    first = side_by_side(columns)
-    wide = LARGEST / 2**20  # no end of a feature is near a number that is read
-    schema = Schema([Continuous(f"column {j}", -wide, wide) for j in range(first.outputs)])
-    stacked = replace(ModelInputs.raw(schema), untouched=False)
-    return after(first, _read_member(model.final_estimator_, stacked))
-
-
-def _score_stacking(model: Any, X: Any) -> Numbers:
-    final = model.final_estimator_
-    return reader_of(final).score(final, model.transform(as_fitted(model, X)))
-
-
-def _read_stacking_regressor(model: Any, inputs: ModelInputs) -> Form:
-    refuse_unfitted(model)
-    return _finished(model, inputs, _identities(model, [_read_member(member, inputs) for member in model.estimators_]))
-
-
-# -- one against one ----------------------------------------------------------------------------------------------------
-
-
-def _read_one_vs_one(model: Any, inputs: ModelInputs) -> Form:
-    """Votes of all pairs of classes, and of those with equal votes, by the sum of how sure the members are."""
-    refuse_unfitted(model)
-    classes = tuple(model.classes_)
-    inputs = replace(bind(model, inputs), untouched=False)
-    forms = [_read_member(member, inputs) for member in model.estimators_]
-    sure = [_responses(member, form) for member, form in zip(model.estimators_, forms, strict=True)]
-    if len(classes) == 2:
-        shift = 0.0 if hasattr(model.estimators_[0], "decision_function") else -0.5
-        return affine(sure[0], 1.0, shift, Link("sign"), classes)
-    pairs, count = list(combinations(range(len(classes)), 2)), len(classes)
-    votes, sums = np.zeros((count, 2 * len(pairs))), np.zeros((count, len(pairs)))
-    for p, (i, j) in enumerate(pairs):
-        votes[i, 2 * p] = votes[j, 2 * p + 1] = 1.0
-        sums[i, p], sums[j, p] = -1.0, 1.0
-    counted = Composite(
-        Link("argmax"), classes, tuple(votes_of(form) for form in forms),
-        (Layer((IDENTITY,) * (2 * len(pairs)), votes, np.zeros(count)),),
-    )  # fmt: skip
-    summed = Composite(Link("argmax"), classes, tuple(sure), (Layer((IDENTITY,) * len(pairs), sums, np.zeros(count)),))
-    both = Layer((IDENTITY,) * count + (Function("confidence"),) * count, np.hstack([np.eye(count)] * 2), np.zeros(count))
-    return Composite(Link("argmax"), classes, (counted, summed), (both,))
-
-
-def _score_one_vs_one(model: Any, X: Any) -> Numbers:
-    if len(model.classes_) > 2:
-        return decision(model, X)
-    member = model.estimators_[0]
-    table = as_fitted(model, X)
-    table = table.to_numpy() if isinstance(table, pd.DataFrame) else table
-    if hasattr(member, "decision_function"):
-        return np.asarray(member.decision_function(table), dtype=np.float64).reshape(-1, 1)
-    return np.asarray(member.predict_proba(table), dtype=np.float64)[:, 1:] - 0.5
-
-
-# -- as they are --------------------------------------------------------------------------------------------------------
-
-
-def _read_frozen(model: Any, inputs: ModelInputs) -> Form:
-    return _read_member(model.estimator, inputs)
-
-
-def _score_frozen(model: Any, X: Any) -> Numbers:
-    return reader_of(model.estimator).score(model.estimator, X)
-
-
-register("sklearn.VotingClassifier", Reader(_read_voting, _score_voting))
-register("sklearn.VotingRegressor", Reader(_read_voting_regressor, prediction))
 register("sklearn.BaggingClassifier", Reader(_read_bagging, shares))
 register("sklearn.BaggingRegressor", Reader(_read_bagging_regressor, prediction))
-register("sklearn.CalibratedClassifierCV", Reader(_read_calibrated, _score_calibrated))
-register("sklearn.StackingClassifier", Reader(_read_stacking, _score_stacking))
-register("sklearn.StackingRegressor", Reader(_read_stacking_regressor, prediction))
-register("sklearn.OneVsOneClassifier", Reader(_read_one_vs_one, _score_one_vs_one))
-register("sklearn.FrozenEstimator", Reader(_read_frozen, _score_frozen))
+register("sklearn.VotingClassifier", Reader(_read_voting, _score_voting))
+register("sklearn.VotingRegressor", Reader(_read_voting_regressor, prediction))
+register("sklearn.OneVsRestClassifier", Reader(_read_one_vs_rest, _score_one_vs_rest))

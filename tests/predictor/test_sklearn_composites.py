@@ -97,12 +97,16 @@ MODELS = {
         members(linear, forest), final_estimator=RandomForestClassifier(3, max_depth=2, random_state=0), cv=3
     ),
     "stacking, passed through": lambda: make_pipeline(
-        encoder(), StackingClassifier([("a", LogisticRegression()), ("b", DecisionTreeClassifier(max_depth=3))], cv=3, passthrough=True)
+        encoder(),
+        StackingClassifier([("a", LogisticRegression()), ("b", DecisionTreeClassifier(max_depth=3))], cv=3, passthrough=True),
     ),
     "one vs one": lambda: piped(OneVsOneClassifier(LogisticRegression())),
     "one vs one, trees": lambda: piped(OneVsOneClassifier(DecisionTreeClassifier(max_depth=3))),
     "histogram and huber": lambda: VotingClassifier(
-        [("a", piped(HistGradientBoostingClassifier(max_iter=5))), ("b", piped(SGDClassifier(loss="modified_huber", random_state=0)))],
+        members(
+            lambda: piped(HistGradientBoostingClassifier(max_iter=5)),
+            lambda: piped(SGDClassifier(loss="modified_huber", random_state=0)),
+        ),
         voting="soft",
     ),
 }  # fmt: skip
@@ -135,7 +139,8 @@ def own_scores(model, X):
     """What a model without probabilities says of each class."""
     if isinstance(model, VotingClassifier):
         votes = model.transform(X)
-        return np.stack([np.average(votes == k, axis=1, weights=model.weights) for k in range(len(model.classes_))], axis=1)
+        weights = np.ones(votes.shape[1]) if model.weights is None else np.array(model.weights)
+        return np.stack([(votes == k) @ weights for k in range(len(model.classes_))], axis=1)
     if len(model.classes_) == 2:
         member, inputs = model[-1].estimators_[0], model[:-1].transform(X)
         if hasattr(member, "decision_function"):
@@ -145,7 +150,9 @@ def own_scores(model, X):
 
 
 REGRESSORS = {
-    "voting": lambda: VotingRegressor(members(lambda: piped(LinearRegression()), lambda: piped(RandomForestRegressor(4, max_depth=4)))),
+    "voting": lambda: VotingRegressor(
+        members(lambda: piped(LinearRegression()), lambda: piped(RandomForestRegressor(4, max_depth=4)))
+    ),
     "bagging": lambda: piped(BaggingRegressor(LinearRegression(), 3, max_features=0.6)),
     "stacking": lambda: StackingRegressor(
         members(lambda: piped(LinearRegression()), lambda: piped(HistGradientBoostingRegressor(max_iter=4))), cv=3
