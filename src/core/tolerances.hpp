@@ -140,6 +140,8 @@ inline constexpr double kRoundoffsOfFunction = 16;
 // Parts of a range, or of a cell, in which a curve of one feature is held against a line.
 inline constexpr int kCurveParts = 16;
 inline constexpr int kCurvePartsOfCell = 4;
+// A kink of a curve that is nearer to the end of a range than this share of it raises a line, and does not make it steeper.
+inline constexpr double kNearKink = 1e-6;
 // The first multiplier of a linear rule, as the share of the bound that it would move if the excess stayed as it is.
 inline constexpr double kFirstRuleShare = 0.01;
 inline constexpr int kRuleMultiplierSteps = 24;

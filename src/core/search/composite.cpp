@@ -452,12 +452,16 @@ double Composite::curves_above(std::size_t j, const Carried& carried, double low
 
 // A line above what the inputs of a feature add for numbers from low to high, which differ: slope, and value at `low`.
 Line Composite::numbers_above(std::size_t j, const Carried& carried, double low, double high, int parts) const {
+  const double factual = domain_.features[j].factual;
+  const Curve::Tight tight = factual <= low    ? Curve::Tight::kAtLow
+                             : factual >= high ? Curve::Tight::kAtHigh
+                                               : Curve::Tight::kAtBothEnds;
   Line total{0, 0};
   for (const std::size_t i : inputs_of_[j]) {
     const double c = carried.coefficient[unit_of_input_[i]];
     if (c == 0) continue;
     const Curve& curve = inputs_[i].curve;
-    const Line line = curve.linear() ? Line{curve.slope, curve.at(low)} : curve.above(c > 0 ? 1 : -1, low, high, parts);
+    const Line line = curve.linear() ? Line{curve.slope, curve.at(low)} : curve.above(c > 0 ? 1 : -1, low, high, parts, tight);
     const double factor = curve.linear() ? c : std::abs(c);
     total.slope += factor * line.slope;
     total.intercept += factor * line.intercept;

@@ -102,17 +102,18 @@ Shape Curve::shape() const {
   return shape;
 }
 
-Line Curve::above(double sign, double low, double high, int parts) const {
+Line Curve::above(double sign, double low, double high, int parts, Tight tight) const {
   const Interval at_low = over(low, low), at_high = over(high, high);
   const double a = sign * (sign > 0 ? at_low.high : at_low.low), b = sign * (sign > 0 ? at_high.high : at_high.low);
-  const double slope = (b - a) / (high - low), width = high - low;
+  const double width = high - low;
+  double slope = (b - a) / (high - low);
   const Interval all = over(low, high);
   const double level = sign > 0 ? all.high : -all.low;
   if (!std::isfinite(slope)) return {0, level};
   const double lost = std::max({at_low.high - at_low.low, at_high.high - at_high.low,
                                 tolerance::kRoundoffsOfFunction * tolerance::kRoundoff * (std::abs(a) + std::abs(b))});
   const Shape bends = sign > 0 ? shape() : turned(shape());
-  double raised = 0;
+  double raised = 0, start = a;
   if (bends == Shape::kConcave) {
     std::vector<double> known;
     for (int i = 0; i <= parts; ++i) {
@@ -121,12 +122,21 @@ Line Curve::above(double sign, double low, double high, int parts) const {
     }
     raised = greatest_of_concave(known);
   } else if (bends == Shape::kOther && piecewise) {
-    auto kink = std::lower_bound(kinks.begin(), kinks.end(), low, [](const Interval& at, double v) { return at.high < v; });
-    for (; kink != kinks.end() && kink->low <= high; ++kink) {
+    const auto first = std::lower_bound(kinks.begin(), kinks.end(), low, [](const Interval& at, double v) { return at.high < v; });
+    const double near = tolerance::kNearKink * width;
+    for (auto kink = first; tight != Tight::kAtBothEnds && kink != kinks.end() && kink->low <= high; ++kink) {
+      const Interval part = over(std::max(kink->low, low), std::min(kink->high, high));
+      const double value = sign > 0 ? part.high : -part.low;
+      if (tight == Tight::kAtLow && kink->low > low + near) slope = std::max(slope, (value - a) / (kink->low - low));
+      if (tight == Tight::kAtHigh && kink->high < high - near) slope = std::min(slope, (b - value) / (high - kink->high));
+    }
+    if (tight == Tight::kAtHigh) start = b - slope * width;
+    for (auto kink = first; kink != kinks.end() && kink->low <= high; ++kink) {
       const double from = std::max(kink->low, low), to = std::min(kink->high, high);
       const Interval part = over(from, to);
-      raised = std::max(raised, (sign > 0 ? part.high : -part.low) - a - std::min(slope * (from - low), slope * (to - low)));
+      raised = std::max(raised, (sign > 0 ? part.high : -part.low) - start - std::min(slope * (from - low), slope * (to - low)));
     }
+    raised = std::max({raised, a - start, b - start - slope * width});
   } else if (bends == Shape::kOther) {
     for (int i = 0; i < parts; ++i) {
       const double from = low + width * i / parts, to = i + 1 == parts ? high : low + width * (i + 1) / parts;
@@ -134,7 +144,7 @@ Line Curve::above(double sign, double low, double high, int parts) const {
       raised = std::max(raised, (sign > 0 ? part.high : -part.low) - a - std::min(slope * (from - low), slope * (to - low)));
     }
   }
-  return {slope, a + std::max(raised, 0.0) + 2 * lost};
+  return {slope, start + std::max(raised, 0.0) + 2 * lost};
 }
 
 // Kinks of clipping and interpolation, carried back through the linear steps before them.
@@ -176,7 +186,8 @@ Interval Curve::over(double low, double high) const {
   const double lost = tolerance::kRoundoffsOfFunction * tolerance::kRoundoff;
   double a = slope * (low - center) + intercept, b = slope * (high - center) + intercept;
   if (a > b) std::swap(a, b);
-  const double size = std::max(this->size(low), this->size(high));
+  const bool exact = slope == 1 && center == 0 && intercept == 0;  // then a number that is at a jump is at it
+  const double size = exact ? 0 : std::max(this->size(low), this->size(high));
   a -= lost * size;
   b += lost * size;
   for (const CurveStep& step : steps) {

@@ -34,8 +34,10 @@ struct Curve {
   // Its values for numbers from low to high, however they are rounded.
   Interval over(double low, double high) const;
   // A line above `sign` times it, for numbers from low to high, which differ: slope, and value at `low`. Where it bends one way,
-  // the line is off by the square of the distance, and less the more parts are looked at.
-  Line above(double sign, double low, double high, int parts) const;
+  // the line is off by the square of the distance, and less the more parts are looked at. Where it is linear between kinks, the
+  // line may be tight at one end: there, changes of the feature cost least.
+  enum class Tight { kAtBothEnds, kAtLow, kAtHigh };
+  Line above(double sign, double low, double high, int parts, Tight tight = Tight::kAtBothEnds) const;
   Shape shape() const;
   // The sizes of the terms of slope * (x - center) + intercept.
   double size(double x) const { return std::abs(slope) * (std::abs(x) + std::abs(center)) + std::abs(intercept); }

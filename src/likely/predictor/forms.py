@@ -70,6 +70,19 @@ class Column:
             reads = step.at(reads)
         return reads
 
+    @property
+    def kinks(self) -> Numbers:
+        """Numbers of the feature, up to rounding, at which the curve is clipped or has a knot; between them it is smooth."""
+        found: list[Numbers] = []
+        for k, step in enumerate(self.curve):
+            ends = np.array(step.knots if step.knots else [step.intercept] * (step.op in ("at_least", "at_most", "above")))
+            for before in reversed(self.curve[:k]):
+                ends = (ends - before.intercept) / before.slope if before.op == "affine" and before.slope else ends
+            found.append((ends - self.intercept) / self.slope + self.center if self.slope else ends[:0])
+            if step.op not in ("affine", "at_least", "at_most"):  # what follows is not carried back through it
+                break
+        return np.concatenate([*found, np.empty(0)])
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `column_from_dict` reads back."""
         data = {**vars(self), "table": list(self.table)}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.predictor.composite import trees_of
+from likely.predictor import LinearModel, ReluNetwork
+from likely.predictor.composite import parts_of, trees_of
 from likely.problem.problem import Problem
 from likely.schema import Feature
 from likely.schema.costs import Cost, MixedCost
@@ -99,6 +100,10 @@ def _feature_breakpoints(problem: Problem, j: int) -> Numbers:
     for trees in trees_of(problem.form):
         tests = trees.nodes[trees.nodes["feature"] == j]
         parts += [tests["low"], np.nextafter(tests["high"], np.inf)]
+    for part in parts_of(problem.form):
+        # A node is cut between cells first: where a curve has its kinks, it is straight on either side.
+        if isinstance(part, LinearModel | ReluNetwork) and part.curved:
+            parts += [column.kinks for column in part.columns if column.feature == j]
     return np.concatenate(parts)  # in any order: `partition` sorts them
 
 
