@@ -124,8 +124,7 @@ using GivenInput = std::tuple<std::size_t, Doubles, double, double, double, std:
 // kind, scale, shift, knots, values
 using GivenFunction = std::tuple<int, double, double, Doubles, Doubles>;
 // kind, source, place, reads, weights, sizes, bias, its size, roundings
-using GivenUnit =
-    std::tuple<int, std::size_t, std::size_t, std::vector<std::uint32_t>, Doubles, Doubles, double, double, double>;
+using GivenUnit = std::tuple<int, std::size_t, std::size_t, std::vector<std::uint32_t>, Doubles, Doubles, double, double, double>;
 
 search::Composite::Input input_of(const Problem& problem, const GivenInput& given) {
   const auto& [feature, atoms, slope, center, intercept, steps] = given;
@@ -145,10 +144,10 @@ search::Composite::Unit unit_of(const GivenUnit& given, std::size_t before, std:
   using Kind = search::Composite::Kind;
   const auto& [kind, source, place, reads, weights, sizes, bias, bias_size, roundings] = given;
   search::Composite::Unit made{static_cast<Kind>(kind), source, place, reads, weights, sizes, bias, bias_size, roundings};
-  const std::size_t sources = made.kind == Kind::kInput    ? inputs
-                              : made.kind == Kind::kTrees  ? forests
-                              : made.kind == Kind::kSum    ? source + 1
-                                                           : functions;
+  const std::size_t sources = made.kind == Kind::kInput   ? inputs
+                              : made.kind == Kind::kTrees ? forests
+                              : made.kind == Kind::kSum   ? source + 1
+                                                          : functions;
   const bool weighed = made.kind != Kind::kSum || (weights.size() == reads.size() && sizes.size() == reads.size());
   if (source >= sources || !weighed || (made.kind == Kind::kFunction && place >= reads.size()) ||
       std::any_of(reads.begin(), reads.end(), [before](std::uint32_t read) { return read >= before; }))

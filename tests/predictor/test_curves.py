@@ -69,7 +69,12 @@ def fitted(name, kind="linear"):
 
 class TestReading(ReaderContract):
     @pytest.fixture(
-        params=[*((name, "linear") for name in MAPS), ("log1p", "network"), ("yeo-johnson", "smooth"), ("as it is", "naive Bayes")],
+        params=[
+            *((name, "linear") for name in MAPS),
+            ("log1p", "network"),
+            ("yeo-johnson", "smooth"),
+            ("as it is", "naive Bayes"),
+        ],
         ids=str,
     )
     def case(self, request):
@@ -100,7 +105,8 @@ def test_no_row_is_cheaper(name):
 
 def test_what_is_no_data_is_refused():
     model = make_pipeline(
-        make_column_transformer((QuantileTransformer(n_quantiles=20, output_distribution="normal"), POSITIVE)), LogisticRegression()
+        make_column_transformer((QuantileTransformer(n_quantiles=20, output_distribution="normal"), POSITIVE)),
+        LogisticRegression(),
     )
     with pytest.raises(UnsupportedModelError, match="be read by LogisticRegression as a function that likely has as data"):
         read(model.fit(TABLE, TWO), SCHEMA)

@@ -38,19 +38,19 @@ struct Composite::Values {
 };
 
 struct Composite::Workspace final : ScoreWorkspace {
-  std::vector<std::vector<Goal>> requests;                      // of each forest: bounds of what is wanted
-  std::vector<std::unique_ptr<ScoreWorkspace>> forests;         // theirs
-  std::vector<std::vector<Relaxation>> relaxations;             // of each forest and request
-  std::vector<std::size_t> upper, lower;                        // per unit: the request that bounds an output of a forest
+  std::vector<std::vector<Goal>> requests;               // of each forest: bounds of what is wanted
+  std::vector<std::unique_ptr<ScoreWorkspace>> forests;  // theirs
+  std::vector<std::vector<Relaxation>> relaxations;      // of each forest and request
+  std::vector<std::size_t> upper, lower;                 // per unit: the request that bounds an output of a forest
   struct Ask {
     std::vector<std::pair<std::size_t, std::size_t>> trees;  // requests: forest and number
     std::vector<std::pair<std::uint32_t, double>> units;     // functions that trees have a part in, and their coefficients
     Carried inputs;                                          // the rest, before it is carried backwards
   };
-  std::vector<Ask> asks;                   // per goal, if there are trees
-  std::vector<std::uint8_t> needs;         // per unit: which of its bounds per value are needed
-  std::vector<Interval> range;             // per unit, over the box
-  Values values;                           // of the box
+  std::vector<Ask> asks;                       // per goal, if there are trees
+  std::vector<std::uint8_t> needs;             // per unit: which of its bounds per value are needed
+  std::vector<Interval> range;                 // per unit, over the box
+  Values values;                               // of the box
   std::vector<std::vector<double>> low, high;  // per unit that trees have a part in, and value
   Carried carried;
   Relaxation relaxation;
@@ -515,7 +515,8 @@ void Composite::by_feature(const Box& box, const Carried& carried, Relaxation& o
         const double c = carried.coefficient[unit_of_input_[i]];
         if (c == 0) continue;
         const Curve& curve = inputs_[i].curve;
-        far += std::abs(c) * (curve.size(range.low) + curve.size(range.high) + std::abs(curve.slope) * (furthest + std::abs(f.anchor)));
+        far += std::abs(c) *
+               (curve.size(range.low) + curve.size(range.high) + std::abs(curve.slope) * (furthest + std::abs(f.anchor)));
         if (!curve.linear()) {
           curved = true;
         } else if (single) {
@@ -627,7 +628,8 @@ void Composite::bound_values(const Box& box, Workspace& work) const {
         any_inputs |= !on_trees_[read];
         if (!on_trees_[read]) continue;
         const double w = unit.weights[r];
-        const std::vector<double>&least = w > 0 ? work.low[read] : work.high[read], &most = w > 0 ? work.high[read] : work.low[read];
+        const std::vector<double>&least = w > 0 ? work.low[read] : work.high[read],
+              &most = w > 0 ? work.high[read] : work.low[read];
         if ((need & kUp) != 0)
           for (std::size_t v = 0; v < all.size(); ++v) high[v] += w * most[v];
         if ((need & kDown) != 0)
@@ -711,7 +713,8 @@ void Composite::relax_per_value(const std::vector<Goal>& goals, std::size_t g, W
     if (most > -kInf) upper = std::min(upper, most);
   }
   out.upper = upper;
-  out.rounding = rounding + tolerance::kRoundingsOfBound * tolerance::kRoundoff * static_cast<double>(ask.units.size() + ask.trees.size() + 8) * size;
+  out.rounding = rounding + tolerance::kRoundingsOfBound * tolerance::kRoundoff *
+                                static_cast<double>(ask.units.size() + ask.trees.size() + 8) * size;
   out.atom.assign(domain_.atoms, upper);
   out.cell.assign(domain_.cells, upper);
   for (v = 0; v < all.size(); ++v) (all[v].atom ? out.atom : out.cell)[all[v].place] = std::min(total[v], upper);

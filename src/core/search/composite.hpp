@@ -90,10 +90,10 @@ class Composite final : public Score {
   std::vector<Unit> units_;
   std::vector<std::uint32_t> outputs_;
   std::vector<std::size_t> unit_of_input_;
-  std::vector<std::vector<std::size_t>> inputs_of_;                      // per feature
-  std::vector<std::vector<std::pair<std::size_t, double>>> of_atom_;     // per atom of all features: inputs that are not 0
-  std::vector<std::uint8_t> on_inputs_, on_trees_, feeds_, first_sum_;   // per unit; `feeds_`: a function reads it
-  std::vector<Interval> tree_range_;                                     // per unit: outputs of forests over the whole domain
+  std::vector<std::vector<std::size_t>> inputs_of_;                     // per feature
+  std::vector<std::vector<std::pair<std::size_t, double>>> of_atom_;    // per atom of all features: inputs that are not 0
+  std::vector<std::uint8_t> on_inputs_, on_trees_, feeds_, first_sum_;  // per unit; `feeds_`: a function reads it
+  std::vector<Interval> tree_range_;                                    // per unit: outputs of forests over the whole domain
   bool per_value_ = false, any_inputs_ = false, constant_on_cells_ = true;
   std::vector<double> greatest_rounding_;
 };

@@ -122,7 +122,8 @@ Line Curve::above(double sign, double low, double high, int parts, Tight tight) 
     }
     raised = greatest_of_concave(known);
   } else if (bends == Shape::kOther && piecewise) {
-    const auto first = std::lower_bound(kinks.begin(), kinks.end(), low, [](const Interval& at, double v) { return at.high < v; });
+    const auto first =
+        std::lower_bound(kinks.begin(), kinks.end(), low, [](const Interval& at, double v) { return at.high < v; });
     const double near = tolerance::kNearKink * width;
     for (auto kink = first; tight != Tight::kAtBothEnds && kink != kinks.end() && kink->low <= high; ++kink) {
       const Interval part = over(std::max(kink->low, low), std::min(kink->high, high));

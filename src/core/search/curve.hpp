@@ -13,7 +13,8 @@ struct CurveStep {
   enum class Kind { kAffine, kAtLeast, kAtMost, kLog1p, kLog, kSqrt, kExpm1, kExp, kSquare, kYeoJohnson, kAbove, kInterpolate };
 
   Kind kind;
-  double slope = 1, intercept = 0;     // kAffine; kAtLeast, kAtMost, kAbove: the end is `intercept`; kYeoJohnson: its power is `slope`
+  double slope = 1,
+         intercept = 0;  // kAffine; kAtLeast, kAtMost, kAbove: the end is `intercept`; kYeoJohnson: its power is `slope`
   std::vector<double> knots, values;  // kInterpolate, constant beyond them
 };
 

@@ -90,7 +90,8 @@ Interval ScoreFunction::over(Interval x) const {
 // A line of z as one of x, moved by `sign` times what computing it and the function may lose on an interval of z.
 Line ScoreFunction::of_argument(Line line, Interval z, double sign) const {
   const double most = std::max(std::abs(z.low), std::abs(z.high)) + std::abs(shift);
-  const double size = std::abs(line.slope) * most + std::abs(line.intercept) + std::max(std::abs(base(z.low)), std::abs(base(z.high)));
+  const double size =
+      std::abs(line.slope) * most + std::abs(line.intercept) + std::max(std::abs(base(z.low)), std::abs(base(z.high)));
   const double lost = tolerance::kRoundoffsOfFunction * kRoundoff * size;
   return {line.slope * scale, line.intercept + line.slope * shift + sign * lost};
 }

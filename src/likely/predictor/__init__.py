@@ -1,6 +1,7 @@
 """What the classifier is: neutral forms, and readers of the models our users have."""
 
 from likely.predictor.composite import Composite, Layer
+from likely.predictor.curves import CurveStep
 from likely.predictor.encoding import Indicator, Rank, Raw, Scaled, one_hot_of
 from likely.predictor.forms import Column, Form, LinearModel, ReluNetwork, TreeEnsemble, form_from_dict
 from likely.predictor.functions import Function
@@ -14,6 +15,7 @@ from likely.predictor.wires import ModelInputs, Step, Wire
 __all__ = [
     "Column",
     "Composite",
+    "CurveStep",
     "Form",
     "Function",
     "Indicator",
