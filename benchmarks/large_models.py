@@ -5,7 +5,8 @@
 
 DATA holds credit.csv.gz, adult.csv.gz and gmsc.csv.gz. Every model is trained on the first of five folds, with both classes
 weighing the same, and read by `likely.predictor.read`: networks behind min-max scaling and one-hot, forests behind
-one-hot; calibrated forests (five of them, each with its sigmoid), votes and stacks of boosting and logistic regression. The circuit is learned from the same rows. Each query asks for the nearest row of the other class, for as many
+one-hot; calibrated forests (five of them, each with its sigmoid), votes and stacks of boosting and logistic regression.
+The circuit is learned from the same rows. Each query asks for the nearest row of the other class, for as many
 test rows of each predicted class; "likely" asks for at least the median log-likelihood of the training rows too. A search
 starts from the nearest training rows that are answers. Time is all that a caller pays per query, on one thread.
 "gap" is (found - proven) / found, at the limit, of the queries that were not certified and have an answer. The last columns say

@@ -148,8 +148,12 @@ NAMES = {
     ],
     "likely.predictor": [
         "Column",
+        "Composite",
+        "CurveStep",
         "Form",
+        "Function",
         "Indicator",
+        "Layer",
         "LinearModel",
         "Link",
         "ModelInputs",

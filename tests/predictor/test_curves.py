@@ -54,7 +54,7 @@ def fitted(name, kind="linear"):
         "smooth": MLPClassifier((6,), activation="tanh", max_iter=60, random_state=0),
         "naive Bayes": GaussianNB(),
     }
-    chosen = MAPS[name] if name in MAPS else "passthrough"
+    chosen = MAPS.get(name, "passthrough")
     counts = QuantileTransformer(n_quantiles=20) if name == "quantiles" else StandardScaler()
     encoder = make_column_transformer(
         (make_pipeline(chosen, StandardScaler()) if name in MAPS else chosen, POSITIVE),

@@ -195,7 +195,7 @@ def test_clipping_is_affine_where_nothing_is_clipped():
     for feature in (Continuous("x", -1, 10), Continuous("x", 0, 11), None):
         column = wire.column("MLP", feature)
         assert column.curve
-        numbers = np.linspace(-3, 14, 50)
+        numbers = np.linspace(-3, 14, 50) if feature is None else np.linspace(feature.lower, feature.upper, 50)
         np.testing.assert_allclose(column.at(numbers), wire.apply(numbers), rtol=1e-12)
 
 
