@@ -34,6 +34,7 @@ _FRAMEWORKS = {
     "onnx": "likely.predictor.onnx",
     "xgboost": "likely.predictor.xgboost",
     "lightgbm": "likely.predictor.lightgbm",
+    "interpret": "likely.predictor.interpret",
     "catboost": "likely.predictor.catboost",
 }
 
