@@ -19,8 +19,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "models" / "coverage.md"
 INTRODUCTION = """# What is read
 
 Made by `python benchmarks/coverage.py`. *Read exactly*: the form scores every row as the model does, and a split decides at its
-very threshold as the model's split does. *Read where*: under that condition, and otherwise refused with the reason. *Refused*: with
-the reason, and what to do instead. Whatever is refused can be taught: [a model of your own](own.md).
+very threshold as the model's split does. *Read where*: under that condition, and otherwise refused with the reason. *Refused*:
+with the reason, and what to do instead. Whatever is refused can be taught: [a model of your own](own.md).
 """
 
 

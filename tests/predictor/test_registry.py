@@ -184,7 +184,10 @@ def test_things_of_no_framework(model, name):
         read(model, SCHEMA)
     told = str(caught.value)
     assert f"A model must be of a class that likely can read; got builtins.{name}." in told
-    assert "Hint: there are readers for catboost, lightgbm, onnx, sklearn, torch, xgboost; teach it with" in told
+    assert (
+        "Hint: there are readers for catboost, category_encoders, keras, lightgbm, onnx, sklearn, torch, xgboost; teach it with"
+        in told
+    )
 
 
 def test_a_class_instead_of_a_model():

@@ -36,6 +36,8 @@ _FRAMEWORKS = {
     "xgboost": "likely.predictor.xgboost",
     "lightgbm": "likely.predictor.lightgbm",
     "catboost": "likely.predictor.catboost",
+    "category_encoders": "likely.predictor.category_encoders",
+    "keras": "likely.predictor.keras",
 }
 
 Key: TypeAlias = tuple[str, str]
