@@ -220,8 +220,9 @@ _TORCH: dict[str, Line] = {
          "Hardswish", "GLU", "Bilinear", "CosineSimilarity", "PairwiseDistance", "Softmax2d"),
         _SMOOTH,
     ),
-    **dict.fromkeys(("GroupNorm", "LayerNorm", "RMSNorm", "LocalResponseNorm", "CrossMapLRN2d", "InstanceNorm1d", "InstanceNorm2d",
-                     "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d"), _ACROSS),
+    **dict.fromkeys(("GroupNorm", "LayerNorm", "RMSNorm", "LocalResponseNorm", "CrossMapLRN2d", "InstanceNorm1d",
+                     "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
+                     "LazyInstanceNorm3d"), _ACROSS),
     **dict.fromkeys(("Hardshrink", "Threshold"), _JUMPS),
     "Softshrink": _refused("it has no reader yet", "use Hardtanh"),
     "RReLU": _refused("it is random while it learns", "use LeakyReLU"),
@@ -234,9 +235,9 @@ _TORCH: dict[str, Line] = {
     **dict.fromkeys(("Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList"), _PARTS),
     **dict.fromkeys(
         (
-            "BatchNorm2d", "BatchNorm3d", "ChannelShuffle", "Fold", "FractionalMaxPool2d", "FractionalMaxPool3d", "LazyBatchNorm2d",
-            "LazyBatchNorm3d", "PixelShuffle", "PixelUnshuffle", "SyncBatchNorm", "Unflatten", "Unfold", "Upsample",
-            "UpsamplingBilinear2d", "UpsamplingNearest2d",
+            "BatchNorm2d", "BatchNorm3d", "ChannelShuffle", "Fold", "FractionalMaxPool2d", "FractionalMaxPool3d",
+            "LazyBatchNorm2d", "LazyBatchNorm3d", "PixelShuffle", "PixelUnshuffle", "SyncBatchNorm", "Unflatten", "Unfold",
+            "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d",
             *(f"{name}{d}d" for d in (1, 2, 3) for name in (
                 "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "CircularPad", "ConstantPad", "Conv", "ConvTranspose", "LPPool",
                 "LazyConv", "LazyConvTranspose", "MaxPool", "MaxUnpool", "ReflectionPad", "ReplicationPad", "ZeroPad",
@@ -249,8 +250,8 @@ _TORCH: dict[str, Line] = {
 _ONNX: dict[str, Line] = {
     **dict.fromkeys(
         (
-            "ArrayFeatureExtractor", "BatchNormalization", "Cast", "Concat", "Constant", "Dropout", "FeatureVectorizer", "Flatten",
-            "Gemm", "Identity", "LinearClassifier", "LinearRegressor", "OneHotEncoder", "Relu", "Reshape", "Scaler",
+            "ArrayFeatureExtractor", "BatchNormalization", "Cast", "Concat", "Constant", "Dropout", "FeatureVectorizer",
+            "Flatten", "Gemm", "Identity", "LinearClassifier", "LinearRegressor", "OneHotEncoder", "Relu", "Reshape", "Scaler",
             "TreeEnsembleClassifier", "TreeEnsembleRegressor", "ZipMap",
         ),
         EXACTLY,

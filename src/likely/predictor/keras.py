@@ -127,7 +127,7 @@ def _made(graph: PiecewiseLinear, layer: Any, values: list[Affine], *, last: boo
         return graph.join(values)
     raise UnsupportedModelError(
         _place(layer), "be piecewise linear", kind,
-        "use Dense, ReLU-like activations, BatchNormalization, Add and Concatenate; or export the model to ONNX and read the file",
+        "use Dense, ReLU-like activations, BatchNormalization, Add and Concatenate; or export it to ONNX and read the file",
     )  # fmt: skip
 
 

@@ -197,5 +197,5 @@ class PiecewiseLinear:
 
 
 def _read_from(rows: Matrix, state: Matrix) -> Matrix:
-    """Affine functions of units as functions of the entries of a layer, each of which is a unit, or a positive or negative part."""
+    """Affine functions of units as functions of the entries of a layer, each of which is a unit or a part of one."""
     return rows @ state.T

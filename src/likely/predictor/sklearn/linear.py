@@ -40,7 +40,8 @@ _SGD_LINKS = {"log_loss": ("logistic", "logistic_shares"), "modified_huber": ("h
 _REGRESSORS = (
     "LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "SGDRegressor", "LinearSVR",
     "HuberRegressor", "ARDRegression", "BayesianRidge", "Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC",
-    "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV", "PassiveAggressiveRegressor", "QuantileRegressor", "TheilSenRegressor",
+    "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV", "PassiveAggressiveRegressor", "QuantileRegressor",
+    "TheilSenRegressor",
 )  # fmt: skip
 
 
