@@ -21,8 +21,8 @@ category_encoders = pytest.importorskip("category_encoders")
 TEXTS = ["job", "school"]
 Y = (TWO == "good").astype(int)
 NAMES = (
-    "BackwardDifferenceEncoder", "BaseNEncoder", "BinaryEncoder", "CatBoostEncoder", "CountEncoder", "GrayEncoder", "HelmertEncoder",
-    "JamesSteinEncoder", "LeaveOneOutEncoder", "MEstimateEncoder", "OneHotEncoder", "OrdinalEncoder", "PolynomialEncoder",
+    "BackwardDifferenceEncoder", "BaseNEncoder", "BinaryEncoder", "CatBoostEncoder", "CountEncoder", "GrayEncoder",
+    "HelmertEncoder", "JamesSteinEncoder", "LeaveOneOutEncoder", "MEstimateEncoder", "OneHotEncoder", "OrdinalEncoder", "PolynomialEncoder",
     "QuantileEncoder", "RankHotEncoder", "SumEncoder", "SummaryEncoder", "TargetEncoder", "WOEEncoder",
 )  # fmt: skip
 

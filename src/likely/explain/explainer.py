@@ -53,8 +53,8 @@ class Explainer(Params):
     What `fit` depends on may be set anew, and asks for another `fit`.
 
     Args:
-        model: Your own: a fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX, XGBoost or LightGBM model, or
-            the path of a file that `likely.predictor.read` knows.
+        model: Your own: a fitted scikit-learn estimator or Pipeline, a torch module, an ONNX, XGBoost, LightGBM or CatBoost
+            model, or the path of a file that `likely.predictor.read` knows.
         schema: What a row may be, and which rules an answer must keep; left out, it is inferred from the table.
         circuit: How likely a row is; left out, it is learned, and rows are held out to know how likely new ones are.
         engine: "search", the exact engine, or "mio", the paper's mixed-integer programme, which a solver solves.

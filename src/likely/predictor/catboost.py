@@ -58,6 +58,8 @@ def load(path: str | Path) -> Any:
     model = CatBoost()
     try:
         model.load_model(str(path))
+        if hasattr(model, "classes_") and len(model.classes_):
+            model = CatBoostClassifier().load_model(str(path))
     except CatBoostError as error:
         raise PredictorError("A CatBoost file", "hold a model", f"{path}: {error}", "write it with save_model") from None
     return model
