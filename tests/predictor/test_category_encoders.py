@@ -22,8 +22,8 @@ TEXTS = ["job", "school"]
 Y = (TWO == "good").astype(int)
 NAMES = (
     "BackwardDifferenceEncoder", "BaseNEncoder", "BinaryEncoder", "CatBoostEncoder", "CountEncoder", "GrayEncoder",
-    "HelmertEncoder", "JamesSteinEncoder", "LeaveOneOutEncoder", "MEstimateEncoder", "OneHotEncoder", "OrdinalEncoder", "PolynomialEncoder",
-    "QuantileEncoder", "RankHotEncoder", "SumEncoder", "SummaryEncoder", "TargetEncoder", "WOEEncoder",
+    "HelmertEncoder", "JamesSteinEncoder", "LeaveOneOutEncoder", "MEstimateEncoder", "OneHotEncoder", "OrdinalEncoder",
+    "PolynomialEncoder", "QuantileEncoder", "RankHotEncoder", "SumEncoder", "SummaryEncoder", "TargetEncoder", "WOEEncoder",
 )  # fmt: skip
 
 

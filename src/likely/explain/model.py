@@ -20,7 +20,6 @@ from likely.predictor.tables import as_fitted
 from likely.schema import Schema
 from likely.schema.values import Numbers, Value, plain
 
-
 #: Classes of models that know their classes, but predict scores.
 _PREDICT_SCORES = ("CatBoost",)
 
