@@ -26,7 +26,20 @@ from sklearn.ensemble import (
 )
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, VarianceThreshold
 from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
+from sklearn.linear_model import (
+    BayesianRidge,
+    GammaRegressor,
+    Lars,
+    LassoLars,
+    LinearRegression,
+    LogisticRegression,
+    OrthogonalMatchingPursuit,
+    PoissonRegressor,
+    QuantileRegressor,
+    RANSACRegressor,
+    Ridge,
+    SGDClassifier,
+)
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
@@ -45,7 +58,7 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
-from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import likely
@@ -149,6 +162,20 @@ CASES = {
     "voting_weighted": lambda: case_of(
         encoded(VotingClassifier([(f"t{i}", DecisionTreeClassifier(max_depth=i)) for i in (1, 3)], weights=[3, 1])), scores=False
     ),
+    **{
+        type(model).__name__: (lambda model=model: case_of(encoded(model, StandardScaler()), X["x"] + X["n"] + 1))
+        for model in (
+            Lars(),
+            LassoLars(0.01),
+            BayesianRidge(),
+            OrthogonalMatchingPursuit(),
+            QuantileRegressor(),
+            PoissonRegressor(),
+            GammaRegressor(),
+            RANSACRegressor(random_state=0),
+            SVR(kernel="linear"),
+        )
+    },
     "voting_regressor": lambda: case_of(
         encoded(VotingRegressor([("a", LinearRegression()), ("b", Ridge())], weights=[1, 3])), X["x"] + X["n"]
     ),

@@ -37,6 +37,7 @@ from likely.explain.watching import watched
 from likely.predictor import Form
 from likely.problem import Conflict, Progress, why
 from likely.schema import Schema
+from likely.schema.frames import as_pandas
 from likely.schema.values import Numbers, Value, plain
 
 #: The parameters that `fit` depends on.
@@ -52,8 +53,8 @@ class Explainer(Params):
     What `fit` depends on may be set anew, and asks for another `fit`.
 
     Args:
-        model: Your own: a fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX, XGBoost or LightGBM model, or
-            the path of a file that `likely.predictor.read` knows.
+        model: Your own: a fitted scikit-learn estimator or Pipeline, a torch module, an ONNX, XGBoost, LightGBM or CatBoost
+            model, or the path of a file that `likely.predictor.read` knows.
         schema: What a row may be, and which rules an answer must keep; left out, it is inferred from the table.
         circuit: How likely a row is; left out, it is learned, and rows are held out to know how likely new ones are.
         engine: "search", the exact engine, or "mio", the paper's mixed-integer programme, which a solver solves.
@@ -396,6 +397,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def _table(X: pd.DataFrame | Numbers, schema: Schema | None) -> pd.DataFrame:
     """A DataFrame as it is; an array with the schema's columns."""
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         return X
     if schema is None or np.ndim(X) != 2 or np.shape(X)[1] != len(schema):
@@ -453,6 +455,7 @@ def _labels(y: Any, decided: NDArray[np.intp], form: Form, index: pd.Index[Any])
         return pd.Series(0, index=index, name="class")
     if y is None:
         return pd.Series([form.classes[k] if k >= 0 else None for k in decided], index=index, name="class")
+    y = as_pandas(y)
     column = pd.Series(y) if np.ndim(y) == 1 else None
     if column is None or len(column) != len(index):
         raise SchemaError("y", f"have one class per row ({len(index)})", f"shape {np.shape(y)}", "give a Series or a list")

@@ -20,6 +20,9 @@ from likely.predictor.tables import as_fitted
 from likely.schema import Schema
 from likely.schema.values import Numbers, Value, plain
 
+#: Classes of models that know their classes, but predict scores.
+_PREDICT_SCORES = ("CatBoost",)
+
 
 @dataclass(frozen=True, eq=False)
 class UserModel:
@@ -40,7 +43,7 @@ class UserModel:
         if not self.form.link.classifies:
             return [float(number) for number in self.predictions(rows)]
         classes = getattr(self.model, "classes_", None)
-        if classes is not None and hasattr(self.model, "predict"):
+        if classes is not None and hasattr(self.model, "predict") and type(self.model).__name__ not in _PREDICT_SCORES:
             names = [plain(label) for label in classes]
             predicted = np.asarray(self._asked(self.model.predict, rows)).reshape(len(rows))
             return [self.form.classes[names.index(plain(label))] for label in predicted]
@@ -54,9 +57,7 @@ class UserModel:
 
     def probabilities(self, rows: Numbers) -> Numbers | None:
         """The probability of each class by the model itself; None if it gives none."""
-        if hasattr(self.model, "classes_"):
-            if not hasattr(self.model, "predict_proba"):
-                return None
+        if hasattr(self.model, "classes_") and hasattr(self.model, "predict_proba"):
             return np.asarray(self._asked(self.model.predict_proba, rows), dtype=np.float64)
         return self.form.link.probabilities(self._scores(rows)) if self.form.link.has_probabilities else None
 

@@ -1,7 +1,7 @@
 """CatBoost: symmetric trees, and others of numbers, from the model's own JSON.
 
-A split of a number asks whether float32(x) > border. A split by category - one value, or a counter of one column - is asked of the
-model itself, value by value: a symmetric tree tells the answers to its splits by the leaf that a row falls into. A counter of
+A split of a number asks whether float32(x) > border. A split by category - one value, or a counter of one column - is asked of
+the model itself, value by value: a symmetric tree tells the answers to its splits by the leaf that a row falls into. A counter of
 several columns together is no function of one feature, and refused.
 """
 
@@ -31,7 +31,8 @@ from likely.schema.values import Numbers, Value
 
 #: loss -> link
 _LINKS = {
-    "Logloss": Link("logistic"), "CrossEntropy": Link("logistic"), "MultiClass": Link("softmax"), "MultiClassOneVsAll": Link("argmax"),
+    "Logloss": Link("logistic"), "CrossEntropy": Link("logistic"),
+    "MultiClass": Link("softmax"), "MultiClassOneVsAll": Link("argmax"),
     **dict.fromkeys(("RMSE", "MAE", "Quantile", "MAPE", "Huber", "Expectile", "Lq"), Link("identity")),
     **dict.fromkeys(("Poisson", "Tweedie"), Link("exponential")),
 }  # fmt: skip
@@ -48,7 +49,7 @@ class _Model:
     by: str
 
 
-def load(path: Path) -> Any:
+def load(path: str | Path) -> Any:
     """The model in a CatBoost file.
 
     Args:
@@ -57,8 +58,10 @@ def load(path: Path) -> Any:
     model = CatBoost()
     try:
         model.load_model(str(path))
+        if hasattr(model, "classes_") and len(model.classes_):
+            model = CatBoostClassifier().load_model(str(path))
     except CatBoostError as error:
-        raise PredictorError("A CatBoost file", "hold a model", f"{path.name}: {error}", "write it with save_model") from None
+        raise PredictorError("A CatBoost file", "hold a model", f"{path}: {error}", "write it with save_model") from None
     return model
 
 

@@ -1,6 +1,6 @@
 """Explainable boosting machines of `interpret`: sums of tables over one or two features, which are trees.
 
-A table over the bins of one feature is a tree that finds the bin by halving; one over two features, a tree whose leaves are trees.
+A table over the bins of one feature is a tree that finds the bin by halving; one over two features has trees for leaves.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
@@ -82,16 +83,20 @@ def _function(transformer: Any, inputs: ModelInputs) -> ModelInputs:
 
 def _applied(wire: Wire, function: Any, inputs: ModelInputs, called: str, by: str) -> Wire:
     named = _FUNCTIONS[function]
-    precision = np.dtype(wire.dtype) if wire.dtype in _PLAIN else np.dtype(np.float64)
-    made = function(np.ones(1, dtype=precision)).dtype.name  # of small integers, numpy makes small floats
-    first = () if made == "float64" else (Step(made),)
+    made = _dtype_made(function, wire.dtype)
+    first = (Step(made.lower()),) if made.lower() in ("float16", "float32") else ()
     step = Map(function=_within(function, named), called=called, falling=named.falling, curve=named.curve)
-    applied = wire.then(*first, step, by=by)
+    applied = replace(wire.then(*first, step, by=by), dtype=made)
     _refuse_outside(applied, inputs, named, called)
     return applied
 
 
-_PLAIN = {np.dtype(code).name for code in "?bhilqBHILQefd"}
+def _dtype_made(function: Any, dtype: str) -> str:
+    """The dtype of what a function makes of a column: of small integers, numpy makes small floats."""
+    try:
+        return str(function(pd.Series([1], dtype=dtype)).dtype)
+    except (TypeError, ValueError):
+        return "float64"
 
 
 def _within(function: Function, named: _Named) -> Function:

@@ -39,7 +39,9 @@ _CLASSIFIERS = {
 _SGD_LINKS = {"log_loss": ("logistic", "logistic_shares"), "modified_huber": ("huber", "huber_shares")}
 _REGRESSORS = (
     "LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "SGDRegressor", "LinearSVR",
-    "HuberRegressor",
+    "HuberRegressor", "ARDRegression", "BayesianRidge", "Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC",
+    "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV", "PassiveAggressiveRegressor", "QuantileRegressor",
+    "TheilSenRegressor",
 )  # fmt: skip
 
 
@@ -81,6 +83,15 @@ def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
     weights = np.atleast_2d(model.coef_)
     refuse_several_targets(model, len(weights))
     return linear_form(model, inputs, weights, model.intercept_, Link("identity"), ())
+
+
+def _read_log_linear(model: Any, inputs: ModelInputs) -> Form:
+    refuse_unfitted(model)
+    return linear_form(model, inputs, np.atleast_2d(model.coef_), model.intercept_, Link("exponential"), ())
+
+
+def _score_log_linear(model: Any, X: Any) -> Numbers:
+    return np.asarray(np.log(prediction(model, X)))
 
 
 # -- support vectors with a linear kernel ------------------------------------------------------------------------------
@@ -162,6 +173,8 @@ for _name in ("MultinomialNB", "ComplementNB"):
     register(f"sklearn.{_name}", Reader(_read_counts, _joint))
 register("sklearn.BernoulliNB", Reader(_read_bernoulli, _joint))
 register("sklearn.CategoricalNB", Reader(_read_categories, _joint))
+for _name in ("PoissonRegressor", "GammaRegressor"):
+    register(f"sklearn.{_name}", Reader(_read_log_linear, _score_log_linear))
 for _name in _CLASSIFIERS:
     register(f"sklearn.{_name}", Reader(_read_classifier, decision))
 for _name in _REGRESSORS:

@@ -107,5 +107,5 @@ def _score_inner(model: Any, X: Any) -> Numbers:
 
 for _name in ("TunedThresholdClassifierCV", "FixedThresholdClassifier"):
     register(f"sklearn.{_name}", Reader(_read_threshold, _score_threshold))
-for _name in ("SelfTrainingClassifier", "FrozenEstimator"):
+for _name in ("SelfTrainingClassifier", "FrozenEstimator", "RANSACRegressor"):
     register(f"sklearn.{_name}", Reader(_read_inner, _score_inner))
