@@ -185,7 +185,7 @@ def test_things_of_no_framework(model, name):
     told = str(caught.value)
     assert f"A model must be of a class that likely can read; got builtins.{name}." in told
     assert (
-        "Hint: there are readers for catboost, category_encoders, interpret, keras, lightgbm, onnx, sklearn, torch, xgboost; teach"
+        "Hint: there are readers for catboost, category_encoders, interpret, keras, lightgbm, onnx, sklearn, torch, xgboost;"
         in told
     )
 

@@ -24,6 +24,7 @@ from sklearn.ensemble import (
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -33,6 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from likely.errors import PredictorError
 from likely.predictor import Composite, Form, LinearModel, TreeEnsemble, read
+from likely.predictor.reading import feed, random_rows
 from likely.schema import Schema
 from tests.contracts.reader import Case, ReaderContract, mixed_table
 
@@ -187,3 +189,11 @@ def test_soft_votes_of_what_has_no_probabilities():
     soft.__dict__.update({**model.__dict__, "voting": "soft"})
     with pytest.raises(PredictorError, match="have probabilities where they are combined"):
         read(soft, SCHEMA)
+
+
+def test_a_threshold_of_a_calibrated_model():
+    inner = CalibratedClassifierCV(forest(), cv=2)
+    model = FixedThresholdClassifier(inner, threshold=0.3, response_method="predict_proba").fit(TABLE, TWO)
+    form = read(model, SCHEMA)
+    rows = random_rows(SCHEMA, 500)
+    assert (form.predict(rows) == model.predict(feed(SCHEMA, rows))).all()

@@ -149,7 +149,7 @@ _SKLEARN_TRANSFORMERS: dict[str, Line] = {
     "PowerTransformer": EXACTLY,
     "QuantileTransformer": _where("trees follow, or its output is uniform"),
     "FunctionTransformer": _where(
-        "func is None, or one of numpy's monotone functions; before linear models and networks, a logarithm, root, square or exponential"
+        "func is None, or one of numpy's monotone functions and trees follow, or a logarithm, root, square or exponential"
     ),
     "KNNImputer": _where("the schema has no missing values: then it does nothing"),
     "IterativeImputer": _where("the schema has no missing values: then it does nothing"),
