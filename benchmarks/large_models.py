@@ -5,7 +5,8 @@
 
 DATA holds credit.csv.gz, adult.csv.gz and gmsc.csv.gz. Every model is trained on the first of five folds, with both classes
 weighing the same, and read by `likely.predictor.read`: networks behind min-max scaling and one-hot, forests behind
-one-hot. The circuit is learned from the same rows. Each query asks for the nearest row of the other class, for as many
+one-hot; calibrated forests (five of them, each with its sigmoid), votes and stacks of boosting and logistic regression.
+The circuit is learned from the same rows. Each query asks for the nearest row of the other class, for as many
 test rows of each predicted class; "likely" asks for at least the median log-likelihood of the training rows too. A search
 starts from the nearest training rows that are answers. Time is all that a caller pays per query, on one thread.
 "gap" is (found - proven) / found, at the limit, of the queries that were not certified and have an answer. The last columns say
@@ -32,8 +33,10 @@ import pandas as pd
 import rivals
 from joblib import Memory
 from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -63,6 +66,9 @@ FAMILIES = (
     "forest 500",
     "boosting 100",
     "boosting 500",
+    "calibrated 100",
+    "voting 100",
+    "stacking 100",
     f"network 20-10{LARGE_CIRCUIT}",
 )
 #: Training rows among which starts are looked for.
@@ -97,6 +103,11 @@ def model_of(family: str) -> Any:
         return MLPClassifier(tuple(int(width) for width in size.split("-")), batch_size=64, max_iter=50, random_state=0)
     if kind == "forest":
         return RandomForestClassifier(int(size), max_depth=6, random_state=0, n_jobs=-1)
+    if kind == "calibrated":  # five forests, each with a sigmoid of its own
+        return CalibratedClassifierCV(model_of(f"forest {size}"), cv=5)
+    if kind in ("voting", "stacking"):
+        members = [("boosting", model_of(f"boosting {size}")), ("logistic", LogisticRegression(max_iter=1000))]
+        return VotingClassifier(members, voting="soft") if kind == "voting" else StackingClassifier(members, cv=3)
     return HistGradientBoostingClassifier(
         max_iter=int(size), max_depth=6, max_leaf_nodes=None, early_stopping=False, random_state=0
     )
@@ -107,7 +118,7 @@ def pipeline_of(data: Data, family: str) -> Any:
     numbers = list(data.train.select_dtypes("number"))
     texts = [column for column in data.train if column not in numbers]
     one_hot = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
-    scaler = MinMaxScaler() if family.startswith("network") else "passthrough"
+    scaler = MinMaxScaler() if family.startswith(("network", "voting", "stacking")) else "passthrough"
     return make_pipeline(make_column_transformer((scaler, numbers), (one_hot, texts)), model_of(family))
 
 

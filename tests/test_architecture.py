@@ -58,7 +58,8 @@ CIRCUIT_ARROWS = {
     "__init__": {"model", "queries", "learning", "readers", "density"},
 }
 EXTRAS = {
-    "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "pyomo", "highspy", "pyscipopt", "gurobipy",
+    "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "catboost", "keras",
+    "pyomo", "highspy", "pyscipopt", "gurobipy",
     "matplotlib",
 }  # fmt: skip
 #: optional package -> the one file that imports it
@@ -68,6 +69,8 @@ IMPORTERS = {
     "onnxruntime": "predictor/onnx/model.py",
     "xgboost": "predictor/xgboost.py",
     "lightgbm": "predictor/lightgbm.py",
+    "catboost": "predictor/catboost.py",
+    "keras": "predictor/keras.py",
     "pyomo": "mio/modelling.py",
     "pyscipopt": "mio/solvers/scip.py",
     "matplotlib": "show/canvas.py",

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "search/composite.hpp"
 #include "search/forest.hpp"
 #include "search/network.hpp"
 #include "search/propagation.hpp"
@@ -103,14 +104,83 @@ void set_network(Problem& problem, const FirstLayer& first, const FirstLayer& si
       inputs_of(problem, feature, numbers, weights, units), terms, to_vector<double>(bias), std::move(layers));
 }
 
+using GivenForest =
+    std::tuple<Array1<std::uint8_t>, Array1<std::int32_t>, Array1<std::int32_t>, Array1<double>, Array1<double>, double>;
+
+std::unique_ptr<search::Forest> forest_of(const Problem& problem, const GivenForest& given) {
+  const auto& [nodes, roots, output_of, values, base, divisor] = given;
+  std::vector<TreeNode> parsed(nodes.shape(0) / sizeof(TreeNode));
+  std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(TreeNode));
+  return std::make_unique<search::Forest>(problem.domain, std::move(parsed), to_vector<std::int32_t>(roots),
+                                          to_vector<std::int32_t>(output_of), to_vector<double>(values), to_vector<double>(base),
+                                          divisor);
+}
+
+using Doubles = std::vector<double>;
+// kind, slope, intercept, knots, values
+using GivenStep = std::tuple<int, double, double, Doubles, Doubles>;
+// feature, atoms, slope, center, intercept, steps
+using GivenInput = std::tuple<std::size_t, Doubles, double, double, double, std::vector<GivenStep>>;
+// kind, scale, shift, knots, values
+using GivenFunction = std::tuple<int, double, double, Doubles, Doubles>;
+// kind, source, place, reads, weights, sizes, bias, its size, roundings
+using GivenUnit = std::tuple<int, std::size_t, std::size_t, std::vector<std::uint32_t>, Doubles, Doubles, double, double, double>;
+
+search::Composite::Input input_of(const Problem& problem, const GivenInput& given) {
+  const auto& [feature, atoms, slope, center, intercept, steps] = given;
+  if (feature >= problem.domain.features.size() ||
+      (!atoms.empty() && atoms.size() != problem.domain.features[feature].atom.size()))
+    throw std::invalid_argument("an input must be of a feature, with an entry for each of its atoms");
+  search::Composite::Input made{feature, atoms, {slope, center, intercept, {}, false, {}}};
+  for (const auto& [kind, by, end, knots, values] : steps)
+    made.curve.steps.push_back({static_cast<search::CurveStep::Kind>(kind), by, end, knots, values});
+  made.curve.find_kinks();
+  return made;
+}
+
+// Units that read units before them only, from sources that are there.
+search::Composite::Unit unit_of(const GivenUnit& given, std::size_t before, std::size_t inputs, std::size_t forests,
+                                std::size_t functions) {
+  using Kind = search::Composite::Kind;
+  const auto& [kind, source, place, reads, weights, sizes, bias, bias_size, roundings] = given;
+  search::Composite::Unit made{static_cast<Kind>(kind), source, place, reads, weights, sizes, bias, bias_size, roundings};
+  const std::size_t sources = made.kind == Kind::kInput   ? inputs
+                              : made.kind == Kind::kTrees ? forests
+                              : made.kind == Kind::kSum   ? source + 1
+                                                          : functions;
+  const bool weighed = made.kind != Kind::kSum || (weights.size() == reads.size() && sizes.size() == reads.size());
+  if (source >= sources || !weighed || (made.kind == Kind::kFunction && place >= reads.size()) ||
+      std::any_of(reads.begin(), reads.end(), [before](std::uint32_t read) { return read >= before; }))
+    throw std::invalid_argument("a unit must read units before it, and a source that is there");
+  return made;
+}
+
+// Returns how many relaxations a goal has: goals are to be given so often.
+std::size_t set_composite(Problem& problem, const std::vector<GivenInput>& inputs, const std::vector<GivenForest>& forests,
+                          const std::vector<GivenFunction>& functions, const std::vector<GivenUnit>& units,
+                          const std::vector<std::uint32_t>& outputs) {
+  std::vector<search::Composite::Input> read;
+  for (const GivenInput& input : inputs) read.push_back(input_of(problem, input));
+  std::vector<std::unique_ptr<search::Forest>> trees;
+  for (const GivenForest& forest : forests) trees.push_back(forest_of(problem, forest));
+  std::vector<search::ScoreFunction> made;
+  for (const auto& [kind, scale, shift, knots, values] : functions)
+    made.push_back({static_cast<search::ScoreFunction::Kind>(kind), scale, shift, knots, values});
+  std::vector<search::Composite::Unit> graph;
+  for (const GivenUnit& unit : units) graph.push_back(unit_of(unit, graph.size(), read.size(), trees.size(), made.size()));
+  for (const std::uint32_t output : outputs)
+    if (output >= graph.size()) throw std::invalid_argument("an output must be a unit");
+  auto score = std::make_unique<search::Composite>(problem.domain, std::move(read), std::move(trees), std::move(made),
+                                                   std::move(graph), outputs);
+  const std::size_t count = score->relaxations_per_goal();
+  problem.score = std::move(score);
+  return count;
+}
+
 // Returns of every output the least sizes of its terms, and how far it varies.
 nb::tuple set_forest(Problem& problem, Array1<std::uint8_t> nodes, Array1<std::int32_t> roots, Array1<std::int32_t> output_of,
                      Array1<double> values, Array1<double> base, double divisor) {
-  std::vector<TreeNode> parsed(nodes.shape(0) / sizeof(TreeNode));
-  std::memcpy(parsed.data(), nodes.data(), parsed.size() * sizeof(TreeNode));
-  auto made = std::make_unique<search::Forest>(problem.domain, std::move(parsed), to_vector<std::int32_t>(roots),
-                                               to_vector<std::int32_t>(output_of), to_vector<double>(values),
-                                               to_vector<double>(base), divisor);
+  auto made = forest_of(problem, {nodes, roots, output_of, values, base, divisor});
   const nb::tuple sizes = nb::make_tuple(made->least_size(), made->spread());
   problem.score = std::move(made);
   return sizes;
@@ -292,6 +362,7 @@ void bind_search(nb::module_& m) {
            "factual"_a, "anchor"_a)
       .def("set_network", &set_network, "first"_a, "sizes"_a, "inputs"_a, "terms"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
+      .def("set_composite", &set_composite, "inputs"_a, "forests"_a, "functions"_a, "units"_a, "outputs"_a)
       .def("add_alternative", &add_alternative, "coefficients"_a, "lower"_a, "share"_a.none())
       .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "threshold"_a, "weight"_a,
            nb::keep_alive<1, 2>())

@@ -132,6 +132,16 @@ inline constexpr double kMultiplierGrowth = 4;
 inline constexpr double kMostMultiplier = kFirstMultiplier * 0x1p78;
 // Intersections of tangents after that: the dual is piecewise linear, and few have more pieces near their top.
 inline constexpr int kTangentCuts = 25;
+// Halvings of the interval in which the tangent of a smooth function is sought that begins at the function: more change the line
+// by less than a part in a million.
+inline constexpr int kTangentSteps = 20;
+// Roundings of one function of scores (scaled, shifted, exponential of somebody else's library, divided), with room to spare.
+inline constexpr double kRoundoffsOfFunction = 16;
+// Parts of a range, or of a cell, in which a curve of one feature is held against a line.
+inline constexpr int kCurveParts = 16;
+inline constexpr int kCurvePartsOfCell = 4;
+// A kink of a curve that is nearer to the end of a range than this share of it raises a line, and does not make it steeper.
+inline constexpr double kNearKink = 1e-6;
 // The first multiplier of a linear rule, as the share of the bound that it would move if the excess stayed as it is.
 inline constexpr double kFirstRuleShare = 0.01;
 inline constexpr int kRuleMultiplierSteps = 24;

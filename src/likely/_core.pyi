@@ -120,6 +120,16 @@ class SearchProblem:
         base: NDArray[np.float64],
         divisor: float,
     ) -> tuple[list[float], list[float]]: ...
+    def set_composite(
+        self,
+        inputs: list[tuple[int, list[float], float, float, float, list[tuple[int, float, float, list[float], list[float]]]]],
+        forests: list[
+            tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float]
+        ],
+        functions: list[tuple[int, float, float, list[float], list[float]]],
+        units: list[tuple[int, int, int, list[int], list[float], list[float], float, float, float]],
+        outputs: list[int],
+    ) -> int: ...
     def add_alternative(self, coefficients: NDArray[np.float64], lower: NDArray[np.float64], share: Share | None) -> None: ...
     def set_circuit(
         self,

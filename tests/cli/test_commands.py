@@ -126,6 +126,25 @@ def test_explain_says_what_python_says(asked: list[str], capsys: pytest.CaptureF
     assert likely.Explanation.from_dict(printed) == wanted
 
 
+def test_ends_and_limits_say_what_python_says(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    row = refused_row()
+    explainer = likely.Explainer.load(asked[0], examples.model_of())
+    options = ["--probability", "0.6:0.9", "--only", "income", "--only", "debt", "--only", "months", "--plausibility", "none"]
+    limits = ["--limit", "income=+80%", "--limit", "months=-12steps", "--limit", "debt=5000"]
+    assert main(["explain", *asked, "--row", str(row), "--json", *options, *limits]) == 0
+    printed = said_json(capsys)
+    assert printed.pop("why_not") is None
+    wanted = explainer.explain(
+        examples.table_of()[0].iloc[row], probability=(0.6, 0.9), plausibility=None, only=["income", "debt", "months"],
+        constraints=[
+            likely.MaxChange("income", up=80, unit="percent"),
+            likely.MaxChange("months", down=12, unit="steps"),
+            likely.MaxChange("debt", up=5000, down=5000),
+        ],
+    )  # fmt: skip
+    assert likely.Explanation.from_dict(printed) == wanted
+
+
 @pytest.mark.parametrize(
     ("word", "variant"), [("none", None), ("factual", likely.AtLeastFactual()), ("quartile", likely.Quantile(0.25))]
 )
@@ -250,6 +269,8 @@ def one_sentence(words: list[str], sentence: str, capsys: pytest.CaptureFixture[
             ["--row", "0", "--target", "maybe"],
             "The target must be one of the model's classes; got 'maybe'. Hint: there are no, yes.",
         ),
+        (["--row", "0", "--limit", "income"], "--limit must be a feature and how far it may go; got 'income'"),
+        (["--row", "0", "--prediction", "5"], "--prediction must be two numbers with a colon between; got '5'"),
         (["--row", "0", "--lock", "shoe"], "--lock must be a feature; got 'shoe'. Hint: there are age, income"),
         (["--row", "0", "--plausibility", "2"], "--plausibility must be median, quartile, factual, none, or a share between"),
         (["--row", "0", "--data", "nowhere.csv"], "A data file must exist; got nowhere.csv"),

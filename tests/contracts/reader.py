@@ -19,7 +19,8 @@ import pandas as pd
 import pytest
 
 from likely.errors import PredictorError, UnsupportedModelError
-from likely.predictor import Form, TreeEnsemble, form_from_dict, read
+from likely.predictor import Form, form_from_dict, read
+from likely.predictor.composite import trees_of
 from likely.predictor.reading import feed, random_rows
 from likely.schema import Schema
 
@@ -129,12 +130,13 @@ def margins(form: Form, rows: np.ndarray) -> np.ndarray:
 
 def rows_at_thresholds(schema: Schema, form: Form, most: int = 400) -> np.ndarray:
     """Rows with one value exactly at, just below and just above a split, where the feature's dtype can hold it."""
-    if not isinstance(form, TreeEnsemble):
+    trees = trees_of(form)
+    if not trees:
         return np.empty((0, len(schema)))
     candidates = []
     random = np.random.default_rng(2)
     base = random_rows(schema, most, random_state=3)
-    tests = form.nodes[form.nodes["feature"] >= 0]
+    tests = np.concatenate([each.nodes[each.nodes["feature"] >= 0] for each in trees])
     for i, node in enumerate(tests[random.permutation(len(tests))[:most]]):
         j = int(node["feature"])
         feature = schema.features[j]

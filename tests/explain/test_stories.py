@@ -273,8 +273,9 @@ def test_a_model_of_one_class() -> None:
 
 def test_a_regressor() -> None:
     X = table_of()[0][["age", "months"]]
-    with pytest.raises(PredictorError, match=r"A model to explain \(LinearRegression\) must tell classes apart; got a regressor"):
-        likely.Explainer(LinearRegression().fit(X, X["age"])).fit(X)
+    explainer = likely.Explainer(LinearRegression().fit(X, X["age"]), nodes=10).fit(X)
+    with pytest.raises(ProblemError, match=r"A question to a regressor must say which prediction is wanted"):
+        explainer.explain(X.iloc[0])
 
 
 def test_locked_features_that_leave_no_way_and_the_reason() -> None:

@@ -20,6 +20,7 @@ from likely.schema import (
     Implies,
     Increasing,
     LinearConstraint,
+    MaxChange,
     MaxChanges,
     Mixed,
     Range,
@@ -125,12 +126,25 @@ def _one_feature(constraint: Any, schema: Schema, factual: Row, row: Row) -> boo
     if isinstance(constraint, Range):
         low, high = (None if end is None else rank(feature, named(feature, end)) for end in (constraint.lower, constraint.upper))
         return after is None or bool((low is None or after >= low) and (high is None or after <= high))
+    if isinstance(constraint, MaxChange):
+        return before is None or after is None or _near(constraint, feature, before, after)
     if constraint.values is not None:
         return new in [named(feature, value) for value in constraint.values]
     moves = {named(feature, a): [named(feature, b) for b in targets] for a, targets in constraint.transitions}
     if unknown(feature, old) or old not in moves:
         return True
     return bool(new == old) or new in moves[old]
+
+
+def _near(constraint: MaxChange, feature: Feature, before: Any, after: Any) -> bool:
+    """In fractions, up to what rounding may do to the end."""
+    moved = Fraction((after - before).days) if hasattr(after - before, "days") else Fraction(after) - Fraction(before)
+    size = constraint.up if moved > 0 else constraint.down
+    if size is None or not moved:
+        return True
+    unit = {"value": Fraction(1), "steps": Fraction(feature.grid or 1)}.get(constraint.unit)
+    most = Fraction(size) * (abs(Fraction(before)) / 100 if unit is None else unit)
+    return abs(moved) <= most + Fraction(1e-12) * (most + (0 if unit is not None else abs(Fraction(before))))
 
 
 def _sum_holds(constraint: LinearConstraint, schema: Schema, row: Row) -> bool | None:

@@ -16,7 +16,7 @@ from scipy import optimize
 
 from likely.circuit import Leaf
 from likely.circuit.queries.evaluate import max_log_likelihood
-from likely.predictor import LinearModel, TreeEnsemble
+from likely.predictor import Composite, LinearModel, TreeEnsemble
 from likely.problem import Alternative, Problem
 from likely.problem.domain import Partition, partitions
 from likely.schema.rules import LinearRow
@@ -118,6 +118,8 @@ def coherences(problem: Problem, rows: np.ndarray, alternative: Alternative) -> 
 
 def exact_scores(problem: Problem, rows: np.ndarray) -> bool:
     """Whether all scores are sums and products of few bits, so that every way to compute them gives the same double."""
+    if isinstance(problem.form, Composite):
+        return False
     numbers = np.where(rows < -(2.0**999), 0.0, rows)
     return isinstance(problem.form, TreeEnsemble) or bool((numbers * 64 == np.round(numbers * 64)).all())
 
@@ -127,6 +129,8 @@ def score_rounding(form: Any, rows: np.ndarray) -> np.ndarray:
 
     A sum of n terms is off by at most n roundoffs of the sum of their sizes, and each of two ways may be.
     """
+    if isinstance(form, Composite):
+        return _rounding_of_composite(form, rows)
     if isinstance(form, TreeEnsemble):
         terms, size = len(form.roots) + 1, len(form.roots) * np.abs(form.values).max() + np.abs(form.base).max()
         return np.full(len(rows), 2 * ROUNDOFF * (terms + 1) * size)
@@ -139,6 +143,21 @@ def score_rounding(form: Any, rows: np.ndarray) -> np.ndarray:
         sizes = sizes @ np.abs(weights).T + np.abs(bias)
         terms += weights.shape[1] + 1
     return np.asarray(2 * ROUNDOFF * terms * sizes.max(axis=1))
+
+
+def _rounding_of_composite(form: Composite, rows: np.ndarray) -> np.ndarray:
+    """How far the scores of each row move if those of the members do, by what rounding may do and a little more."""
+    off = [np.maximum(score_rounding(member, rows), 1e-14) for member in form.members]
+    scores = np.concatenate([member.score(rows) for member in form.members], axis=1)
+    edge = np.repeat(np.stack(off, axis=1), [member.outputs for member in form.members], axis=1)
+    ends = []
+    for trial in range(64):
+        moved = scores + edge * np.random.default_rng(trial).choice([-4.0, 0.0, 4.0], scores.shape)
+        for layer in form.layers:
+            moved = layer.at(moved)
+            moved = moved + 1e-13 * (1 + np.abs(moved)) * np.random.default_rng(trial).choice([-1.0, 0.0, 1.0], moved.shape)
+        ends.append(moved)
+    return np.asarray(2 * np.ptp(np.stack(ends), axis=0).max(axis=1) + 1e-12)
 
 
 def answers_of(problem: Problem, rows: np.ndarray | None = None) -> Answers:

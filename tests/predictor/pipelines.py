@@ -7,14 +7,19 @@ import contextlib
 import numpy as np
 import pandas as pd
 from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
+    KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -85,6 +90,19 @@ def random_scaler(random: np.random.Generator, *, sparse: bool = False):
     return _pick(random, *options)
 
 
+def random_function(random: np.random.Generator):
+    """A function of each column that rises or falls, bins, or a choice of columns."""
+    return _pick(
+        random,
+        QuantileTransformer(n_quantiles=20, output_distribution=_pick(random, "uniform", "normal")),
+        PowerTransformer(standardize=_flag(random)),
+        KBinsDiscretizer(4, encode=_pick(random, "onehot", "onehot-dense", "ordinal"), strategy="uniform"),
+        Binarizer(threshold=0.5),
+        FunctionTransformer(_pick(random, np.arcsinh, np.cbrt, np.negative, np.arctan)),
+        VarianceThreshold(0.1),
+    )
+
+
 def random_imputer(random: np.random.Generator, strategies, missing=np.nan):
     fill = {"fill_value": 7} if _flag(random) else {}
     strategy = _pick(random, *strategies)
@@ -121,6 +139,9 @@ def random_part(random: np.random.Generator, names: list[str], *, sparse: bool):
         return make_pipeline(missing, encoder)
     if kind == "coded":
         return make_pipeline(random_imputer(random, ["mean", "median", "most_frequent"], -9), random_scaler(random))
+    if random.random() < 0.3:
+        first = [random_imputer(random, ["mean", "median"])] if kind == "gappy" or _flag(random) else []
+        return make_pipeline(*first, random_function(random), *([random_scaler(random, sparse=True)] if _flag(random) else []))
     if kind == "gappy" or _flag(random):
         return make_pipeline(random_imputer(random, ["mean", "median"]), random_scaler(random))
     validated = FunctionTransformer(validate=sparse)  # which gives an array where set_output asks for a DataFrame

@@ -185,7 +185,7 @@ def test_model_files(tmp_path):
     other = tmp_path / "model.pkl"
     other.write_bytes(b"")
     with pytest.raises(
-        PredictorError, match=r"A model file must end in .onnx, .json, .ubj or .txt; got model.pkl. Hint: load it yourself"
+        PredictorError, match=r"A model file must end in .onnx, .json, .ubj, .txt or .cbm; got model.pkl. Hint: load it yourself"
     ):
         read(other, SCHEMA)
 

@@ -30,6 +30,7 @@ from likely.schema import (
     Increasing,
     Integer,
     LinearConstraint,
+    MaxChange,
     MaxChanges,
     Mixed,
     Ordinal,
@@ -232,6 +233,9 @@ SENTENCES: list[tuple[Constraint, str]] = [
     (LinearConstraint({"a": -1}, 18), "0 <= 'a' + 18"),
     (LinearConstraint({"a": 1, "b": 2}, 0), "'a' + 2 'b' <= 0"),
     (LinearConstraint({"a": 0}, 0), "0 <= 0"),
+    (MaxChange("a", up=10, unit="percent"), "'a' may rise by at most 10 %"),
+    (MaxChange("a", up=0.5, down=2), "'a' may rise by at most 0.5 and fall by at most 2"),
+    (MaxChange("s", down=2, unit="steps"), "'s' may fall by at most 2 steps"),
     (MaxChanges(1), "at most 1 feature may change"),
     (MaxChanges(3), "at most 3 features may change"),
     (Immutable(7), "'7' may not change"),
@@ -395,6 +399,13 @@ def test_one_condition_needs_no_list_in_a_file() -> None:
             r"MaxChanges must be a whole number of at least 1; got 0\. Hint: give how many may change\.",
             None,
         ),
+        (
+            lambda: MaxChange("a"),
+            r"The limit of a change of feature 'a' must have an end; got neither up= nor down=\.",
+            "a",
+        ),
+        (lambda: MaxChange("a", up=-1), r"must have a number of at least 0 as up; got -1", "a"),
+        (lambda: MaxChange("a", up=1, unit="per cent"), r"be counted in one of value, percent, steps", "a"),  # type: ignore[arg-type]
         (lambda: MaxChanges(True), r"MaxChanges must be a whole number of at least 1; got True", None),
         (lambda: MaxChanges(1.5), r"MaxChanges must be a whole number of at least 1; got 1\.5", None),
     ],
@@ -487,7 +498,7 @@ def test_rules_that_the_features_cannot_have(rule: Constraint, message: str, fea
         (
             {},
             r"A constraint must have a known rule; got None\. Hint: use one of immutable, increasing, decreasing, "
-            r"range, allowed_values, implies, forbid, linear, max_changes\.",
+            r"range, allowed_values, implies, forbid, linear, max_changes, max_change\.",
         ),
         ("immutable", r"A rule 'immutable' must be complete; got .*'feature'"),
         ({"rule": "shoe"}, r"A constraint must have a known rule; got 'shoe'"),

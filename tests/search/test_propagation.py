@@ -76,7 +76,7 @@ def check_boxes(problem: Problem, answers: Answers, rng: np.random.Generator, co
 
 
 @pytest.mark.parametrize("plausible", [False, True])
-@pytest.mark.parametrize("kind", ["linear", "network", "forest"])
+@pytest.mark.parametrize("kind", ["linear", "network", "forest", "composite"])
 @given(data=st.data())
 def test_propagation(kind: str, plausible: bool, data: st.DataObject) -> None:
     problem, rng = data.draw(problems(kinds=[kind], plausible=plausible, rows=600)), data.draw(generators())

@@ -1,4 +1,4 @@
-"""Strategies of classifiers: linear models, networks and forests over given features."""
+"""Strategies of classifiers: linear models, networks, forests and composites of them over given features."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from likely.predictor import Column, Form, LinearModel, Link, ReluNetwork, TreeEnsemble
+from likely.predictor import Column, Composite, Form, Function, Layer, LinearModel, Link, ReluNetwork, TreeEnsemble
 from likely.predictor.forms import NODE
 from tests.strategies.schema import Strategy
 from tests.strategies.sources import generators, some_quarters
@@ -103,9 +103,44 @@ def forests(draw: st.DrawFn, features: Sequence[Any], *, trees: int = 4, depth: 
     return TreeEnsemble(link, classes, nodes, roots, output_of, grown.values, base, draw(st.booleans()))  # type: ignore[arg-type]
 
 
+def _functions(rng: np.random.Generator, width: int, *, jumps: bool) -> tuple[Function, ...]:
+    """Functions that cover so many numbers, some of them in groups."""
+    single = ["identity", "relu", "logistic", "tanh", "clip", "confidence", "interpolate"] + ["above", "at_least"] * jumps
+    made: list[Function] = []
+    while (left := width - sum(function.width for function in made)) > 0:
+        scale, shift = float(rng.choice([1.0, 1.0, 0.5, -2.0])), float(rng.choice([0.0, 0.25, -1.0]))
+        if left > 1 and rng.random() < 0.3:
+            made.append(Function("softmax", scale, shift, width=int(rng.integers(2, left + 1))))
+            continue
+        kind = str(rng.choice(single))
+        shift += 0.01 * (kind in ("above", "at_least"))  # no score of few bits is where it jumps, and rounding decides
+        knots = np.cumsum(rng.integers(1, 4, 4)) / 4 - 1 if kind == "interpolate" else ()
+        values = np.cumsum(rng.integers(0, 3, 4)) / 4 if kind == "interpolate" else ()
+        made.append(Function(kind, scale, shift, knots=tuple(knots), values=tuple(values)))
+    return tuple(made)
+
+
+def some_layers(rng: np.random.Generator, widths: Sequence[int], *, jumps: bool = True) -> tuple[Layer, ...]:
+    """Layers from so many numbers to so many."""
+    return tuple(
+        Layer(_functions(rng, before, jumps=jumps), some_quarters(rng, after, before), some_quarters(rng, after))
+        for before, after in pairwise(widths)
+    )
+
+
+@st.composite
+def composites(draw: st.DrawFn, features: Sequence[Any], *, jumps: bool = True) -> Form:
+    """Functions of the scores of two or three other models, one or two layers of them."""
+    rng, (link, outputs, classes) = draw(generators()), draw(links())
+    kinds = draw(st.sampled_from([("linear",), ("forest",), ("linear", "network", "forest")]))
+    members = tuple(draw(st.lists(forms(features, kinds), min_size=1, max_size=3)))
+    widths = [sum(member.outputs for member in members), *draw(st.lists(st.integers(1, 3), max_size=1)), outputs]
+    return Composite(link, classes, members, some_layers(rng, widths, jumps=jumps))
+
+
 def forms(features: Sequence[Any], kinds: Sequence[str] = ("linear", "network", "forest")) -> Strategy[Form]:
     """A model of one of the kinds."""
-    made = {"linear": linear_forms, "network": networks, "forest": forests}
+    made = {"linear": linear_forms, "network": networks, "forest": forests, "composite": composites}
     return st.one_of([made[kind](features) for kind in kinds])
 
 
@@ -114,6 +149,11 @@ def some_form(rng: np.random.Generator, features: Sequence[Any], kind: str) -> F
     count = int(rng.integers(2, 4))
     link, outputs = (Link("logistic"), 1) if count == 2 else (Link("softmax"), 3)
     classes = ("x", "y", "z")[:count]
+    if kind == "composite":
+        members = [some_form(rng, features, str(rng.choice(["linear", "network", "forest"]))) for _ in range(rng.integers(1, 4))]
+        width = sum(member.outputs for member in members)
+        widths = [width, *([3] if rng.random() < 0.5 else []), outputs]
+        return Composite(link, classes, tuple(members), some_layers(rng, widths, jumps=bool(rng.random() < 0.5)))
     if kind == "forest":
         grown = _GrownTrees(rng, features, outputs)
         roots = [grown.grow(4) for _ in range(8)]

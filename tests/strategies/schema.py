@@ -30,6 +30,7 @@ from likely.schema import (
     Increasing,
     Integer,
     LinearConstraint,
+    MaxChange,
     MaxChanges,
     Mixed,
     Ordinal,
@@ -330,6 +331,18 @@ def linears(draw: st.DrawFn, schema: Schema) -> LinearConstraint:
     return LinearConstraint({name: draw(number) for name in named}, draw(st.one_of(number, st.floats(-1e5, 1e5))))
 
 
+@st.composite
+def max_changes(draw: st.DrawFn, schema: Schema) -> MaxChange:
+    """A limit of how far a feature may go, in a unit that it can be counted in."""
+    feature = draw(st.sampled_from([f for f in schema.features if f.ordered]))
+    units = ["steps"] if feature.grid is not None else []
+    if feature.numeric:
+        units += ["value"] if holds_dates(feature.dtype) else ["value", "percent"]
+    size = st.one_of(st.none(), st.integers(0, 20).map(float))
+    up, down = draw(st.tuples(size, size).filter(lambda pair: pair != (None, None)))
+    return MaxChange(feature.name, up, down, draw(st.sampled_from(units)))
+
+
 def constraints(schema: Schema, *, row_wise: bool = False) -> Strategy[Constraint]:
     """A constraint of any kind that the schema's features can have; with `row_wise`, one that needs no factual."""
     name = st.sampled_from(schema.names)
@@ -344,7 +357,7 @@ def constraints(schema: Schema, *, row_wise: bool = False) -> Strategy[Constrain
     if row_wise:
         return st.one_of(*kinds, allowed_values(schema, tests=tests)).filter(lambda constraint: constraint.row_wise)
     if any(f.ordered for f in schema.features):
-        kinds += [st.builds(Increasing, ordered), st.builds(Decreasing, ordered)]
+        kinds += [st.builds(Increasing, ordered), st.builds(Decreasing, ordered), max_changes(schema)]
     kinds += [st.builds(Immutable, name), st.builds(MaxChanges, st.integers(1, 3)), allowed_values(schema)]
     return st.one_of(kinds)
 

@@ -19,6 +19,7 @@ from likely.certificate.rules import Rules
 from likely.certificate.trees import Trees
 from likely.errors import UnknownBoundError
 from likely.predictor import LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor.composite import is_plain
 from likely.problem import Problem
 
 #: Whether unstable ReLUs are bounded from below as it is recorded, or as it seems best here: one is tried after the other.
@@ -86,6 +87,8 @@ class Checker:
         self.domain = Domain(problem)
         self.rules = Rules(self.domain, problem.rules)
         form = problem.form
+        if not is_plain(form):
+            raise refusal("the graph of a composite form or of curved inputs")
         self._network = Network(self.domain, form) if isinstance(form, (LinearModel, ReluNetwork)) else None
         self._trees = Trees(self.domain, form) if isinstance(form, TreeEnsemble) else None
         asked, fit = problem.plausibility, problem.coherence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
@@ -12,7 +13,7 @@ from likely.explain.plausibility import Of, Rows, Variant
 from likely.explain.question import ROUNDING, Unread
 from likely.problem import Limits
 from likely.problem.tolerances import RELATIVE_GAP
-from likely.schema import MaxChanges
+from likely.schema import MaxChange, MaxChanges
 from likely.schema.values import Name
 
 #: Stands for every feature.
@@ -24,8 +25,24 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The options of one question, which `explain` and `batch` share."""
     asked = parser.add_argument_group("what is asked")
     asked.add_argument("--target", metavar="CLASS", help="the class to reach; any other than the row's own, if left out")
+    asked.add_argument(
+        "--probability", metavar="P|LOW:HIGH", help="how probable the class to reach must be: at least 0.8, or between, 0.4:0.6"
+    )
+    asked.add_argument(
+        "--prediction",
+        metavar="LOW:HIGH",
+        help="of a regressor: the prediction to reach, 100:200; 100: is at least 100, :200 at most 200",
+    )
     asked.add_argument("-k", metavar="N", type=int, default=1, help="so many answers, each another way to go (1)")
     asked.add_argument("--lock", metavar="FEATURE", action="append", default=[], help="may not change this time; repeatable")
+    asked.add_argument(
+        "--only", metavar="FEATURE", action="append", help="only this may change this time; repeatable, for all that may"
+    )
+    asked.add_argument(
+        "--limit", metavar="FEATURE=+N", action="append", default=[],
+        help="how far it may go from the row's value: income=+10%% rises by at most 10 %%, income=-500 falls by at most 500,"
+        " school=2steps goes at most 2 steps either way; repeatable",
+    )  # fmt: skip
     asked.add_argument("--max-changes", metavar="N", type=int, help="at most so many features may change")
     asked.add_argument(
         "--plausibility", metavar="HOW", default="median",
@@ -66,11 +83,17 @@ def question_of(options: argparse.Namespace, explainer: Explainer) -> Question:
     names, classes = explainer.schema_.names, explainer.classes_
     return Question(
         target=None if options.target is None else chosen(options.target, classes, "The target", "one of the model's classes"),
+        probability=None if options.probability is None else _probability(options.probability),
+        prediction=None if options.prediction is None else _ends(options.prediction, "--prediction", "100:200"),
         k=options.k,
         plausibility=plausibility_of(options.plausibility, options.of, options.compared_with),
         coherence=options.coherence,
         weight=options.weight,
-        constraints=[] if options.max_changes is None else [MaxChanges(options.max_changes)],
+        constraints=[
+            *([] if options.max_changes is None else [MaxChanges(options.max_changes)]),
+            *(_limit(text, names) for text in options.limit),
+        ],
+        only=None if options.only is None else [chosen(name, names, "--only", "a feature") for name in options.only],
         locked=[chosen(name, names, "--lock", "a feature") for name in options.lock],
         unread=options.unread,
         may_become_missing=_may_become_missing(options.may_become_missing, names),
@@ -78,6 +101,38 @@ def question_of(options: argparse.Namespace, explainer: Explainer) -> Question:
         gap=options.gap,
         rounding=options.rounding,
     )
+
+
+def _probability(text: str) -> Any:
+    """`0.8`, or `0.4:0.6`."""
+    low, high = _ends(text if ":" in text else f"{text}:1", "--probability", "0.8 or 0.4:0.6")
+    return (0.0 if low is None else low, 1.0 if high is None else high)
+
+
+def _ends(text: str, option: str, example: str) -> tuple[float | None, float | None]:
+    """`low:high`, either of them left out."""
+    parts = text.split(":")
+    try:
+        low, high = (float(part) if part else None for part in parts)
+    except ValueError:
+        raise ProblemError(option, "be two numbers with a colon between", repr(text), f"write {example}") from None
+    return low, high
+
+
+#: How far a feature may go: an optional sign, a number, an optional unit.
+_LIMIT = re.compile(r"([+-]?)(\d+(?:\.\d+)?)\s*(%|steps?)?")
+
+
+def _limit(text: str, names: Sequence[Name]) -> MaxChange:
+    """`income=+10%`, `income=-500`, `school=2steps`."""
+    name, _, size = text.rpartition("=")
+    matched = _LIMIT.fullmatch(size.strip())
+    if not name or matched is None:
+        raise ProblemError("--limit", "be a feature and how far it may go", repr(text), "write income=+10%, or school=2steps")
+    sign, number, unit = matched.groups()
+    kind: Any = {"%": "percent", None: "value"}.get(unit, "steps")
+    feature = chosen(name, names, "--limit", "a feature")
+    return MaxChange(feature, None if sign == "-" else float(number), None if sign == "+" else float(number), kind)
 
 
 def _may_become_missing(texts: Sequence[str], names: Sequence[Name]) -> bool | list[Name]:

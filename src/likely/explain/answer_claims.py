@@ -14,9 +14,9 @@ from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import coherence_of, log_likelihood_of
 from likely.explain.model import UserModel
+from likely.explain.outcomes import goal_of, outcomes, range_in_words, said_of
 from likely.explain.plausibility import Measure, Rows
 from likely.explain.training import Training
-from likely.problem import to_class
 from likely.problem.tolerances import MARGIN_ROUNDING, PROBABILITY_ROUNDING, close, rounding
 from likely.schema.values import Numbers, Value, show_value
 
@@ -50,12 +50,13 @@ def answer_checks(explanation: Explanation, judge: Judge) -> Iterator[Check]:
     rows = np.array([query.factual, *(answer.numbers for answer in answers)])
     complete = ~np.isnan(rows).any(axis=1)
     labels: list[Value] = [None] * len(rows)
-    for j, label in zip(np.flatnonzero(complete), judge.model.labels(rows[complete]), strict=True):
+    said = said_of(judge.model, query.question, rows[complete], [query.target] * int(complete.sum()))
+    for j, label in zip(np.flatnonzero(complete), said, strict=True):
         labels[j] = label
     shares = _shares(judge.model, rows, complete)
     for i, answer in enumerate(answers):
         made = [*_row(answer)]
-        if complete[i + 1] and answer.label in judge.model.form.classes:
+        if complete[i + 1] and answer.label in outcomes(judge.model.form, query.question):
             made += _class(answer, labels[i + 1], judge.model, explanation.margin)
             made += _probability("before", answer, answer.probability_before, query.factual, shares[0], judge.model)
             made += _probability("after", answer, answer.probability_after, answer.numbers, shares[i + 1], judge.model)
@@ -98,10 +99,11 @@ def _row(answer: Counterfactual) -> Iterator[Check]:
 def _class(answer: Counterfactual, label: Value, model: UserModel, margin: float) -> Iterator[Check]:
     """By the model itself: what it says of the row; and by its form, how clearly."""
     query = answer.query
-    yield Check(f"the model decides {show_value(answer.label)}", label == answer.label, f"it says {show_value(label)}")
+    detail = f"it says {show_value(label)}" if query.question.ends is None else range_in_words(query.question)
+    yield Check(f"the model decides {show_value(answer.label)}", label == answer.label, detail)
     reached = answer.label != query.label if query.target is None else answer.label == query.target
     yield Check("that is what was asked for", reached)
-    goal = to_class(model.form, answer.label, margin=margin * (1 - MARGIN_ROUNDING))
+    goal = goal_of(model.form, query.question, answer.label, margin * (1 - MARGIN_ROUNDING))
     yield Check(f"its score is on that side by {margin:g}", bool(goal.met(model.form.score(answer.numbers[None]))[0]))
 
 
@@ -110,7 +112,7 @@ def _probability(
 ) -> Iterator[Check]:
     """By the model's form, and by the model itself, which may compute in singles."""
     claim = f"the probability of {show_value(answer.label)} {when} is the model's"
-    if not model.form.link.has_probabilities or np.isnan(row).any():
+    if not (model.form.link.classifies and model.form.link.has_probabilities) or np.isnan(row).any():
         yield Check(claim, claimed is None, "there is none")
         return
     index = model.form.classes.index(answer.label)
@@ -164,7 +166,7 @@ def _percentile(
     if judge.training is None or not judge.training.knows(query.rows):
         yield Check(claim, None, to_give(query.rows))
         return
-    peers = query.peers(judge.model.form.classes.index(answer.label), measure)
+    peers = query.peers(outcomes(judge.model.form, query.question).index(answer.label), measure)
     slack = 2 * rounding(log)  # a row that is as likely may count or not
     least, true, most = (judge.training.percentile(log + off, peers) for off in (-slack, 0.0, slack))
     if least is None or most is None or percent is None:

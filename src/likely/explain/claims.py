@@ -19,6 +19,7 @@ from likely.explain.engines import ENGINES
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted
 from likely.explain.model import UserModel, fingerprint
+from likely.explain.outcomes import outcomes, refuse_outcome, said_of
 from likely.explain.plain import same_values
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.query import Query, rows_named
@@ -75,8 +76,14 @@ def claims_of(explanation: Explanation, material: Material, circuit_mark: str | 
         yield Check("the circuit is the one that was used", circuit_mark == explanation.evidence.circuit)
     yield from _schema(explanation, material)
     yield from _question(explanation, material)
-    query, classes = explanation.query, (None, *material.model.form.classes)
-    if query.schema.names != material.model.schema.names or query.target not in classes:
+    query = explanation.query
+    try:
+        refuse_outcome(material.model.form, query.question)
+    except LikelyError as error:
+        yield Check("the question is one to the model", False, str(error))
+        return
+    classes = (None, *outcomes(material.model.form, query.question))
+    if query.schema.names != material.model.schema.names or query.target not in classes[query.question.ends is not None :]:
         return  # its rows are none of the model's, or its question is none
     yield from _thresholds(explanation, material)
     yield from _status(explanation)
@@ -142,12 +149,13 @@ def _question(explanation: Explanation, material: Material) -> Iterator[Check]:
     if query.schema.names == model.schema.names and not np.isnan(query.factual).any():
         label = model.labels(query.factual[None])[0]
         detail = f"it says {show_value(label)}"
-        yield Check(f"the model decides {_shown_class(query.label)} for the row", label == query.label, detail)
+        yield Check(f"the model decides {_shown_class(query.label)} for the row", _same_label(label, query.label), detail)
     elif query.label is not None:
         yield Check("the row has a class", False, "a value of it is unknown")
-    classes = material.model.form.classes
-    reachable = query.label is not None if query.target is None else query.target in classes and query.target != query.label
-    yield Check("the class to reach is another one of the model's", reachable)
+    classes = outcomes(material.model.form, query.question)
+    another = query.target != query.label or query.question.probability is not None
+    reachable = query.label is not None if query.target is None else query.target in classes and another
+    yield Check("what to reach is another outcome of the model's", reachable)
     yield Check("the engine is known", query.engine in ENGINES)
     variant = query.plausibility
     claim = "likelihoods are given what the question says"
@@ -175,6 +183,13 @@ def _peers(query: Query, material: Material) -> Check:
     return Check(claim, variant.rows == "unseen" and not others, "no others are known")
 
 
+def _same_label(label: Value, other: Value) -> bool:
+    """Whether the model says the same: the same class, or the same number but for rounding of singles."""
+    if isinstance(label, float) and isinstance(other, float):
+        return close(label, other, SINGLES_ROUNDING)
+    return bool(label == other)
+
+
 def _shown_class(label: Value) -> str:
     return "nothing" if label is None else show_value(label)
 
@@ -200,7 +215,7 @@ def _thresholds(explanation: Explanation, material: Material) -> Iterator[Check]
 
 def _classes_asked_for(claim: str, query: Query, claimed: dict[Value, float], material: Material) -> Check:
     """That there is a threshold for every class is all that can be said without the rows that it is of."""
-    whole = set(claimed) == set(query.reachable(material.model.form.classes))
+    whole = set(claimed) == set(query.reachable(outcomes(material.model.form, query.question)))
     return Check(claim, None if whole else False, to_give(query.rows) if whole else "a class is missing")
 
 
@@ -216,7 +231,7 @@ def _true_thresholds(query: Query, material: Material) -> dict[Value, float]:
     if not isinstance(query.plausibility, Threshold) or query.plausibility.log_likelihood == -math.inf:
         return {}
     lower = float(query.plausibility.log_likelihood)
-    return dict.fromkeys(query.reachable(material.model.form.classes), lower - rounding(lower))
+    return dict.fromkeys(query.reachable(outcomes(material.model.form, query.question)), lower - rounding(lower))
 
 
 # -- the answers together ----------------------------------------------------------------------------------------------
@@ -283,7 +298,8 @@ def _best_training_row(explanation: Explanation, fitted: Fitted) -> float:
     except LikelyError:
         return math.inf  # said elsewhere
     solutions = [answer for problem in problems for answer in problem.solutions(rows) if answer is not None]
-    labels = fitted.user_model.labels(np.array([answer.row for answer in solutions])) if solutions else []
+    found = np.array([answer.row for answer in solutions])
+    labels = said_of(fitted.user_model, query.question, found, [query.target] * len(found)) if solutions else []
     changed = (
         [~same_values(answer.numbers, query.factual) for answer in explanation.counterfactuals] if query.several_ways else []
     )
@@ -291,7 +307,8 @@ def _best_training_row(explanation: Explanation, fitted: Fitted) -> float:
     for answer, label in zip(solutions, labels, strict=True):
         here = ~same_values(answer.row, query.factual)
         same_way = any(bool((here | ~features).all()) for features in changed)
-        if answer.class_index is not None and label == fitted.form.classes[answer.class_index] and not same_way:
+        wanted = query.target if answer.class_index is None else fitted.form.classes[answer.class_index]
+        if label is not None and label == wanted and not same_way:
             best = min(best, answer.objective)
     return best
 

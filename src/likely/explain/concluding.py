@@ -14,6 +14,7 @@ from likely.explain.counterfactual import Counterfactual
 from likely.explain.explanation import Explanation, Status
 from likely.explain.fitted import Fitted, coherence_of, log_likelihood_of
 from likely.explain.merging import total
+from likely.explain.outcomes import outcomes, said_of
 from likely.explain.polishing import polished
 from likely.explain.query import Query
 from likely.explain.repairing import repaired
@@ -52,10 +53,13 @@ def explained(
 
 
 def labels_of(fitted: Fitted, drafts: Sequence[Draft]) -> list[list[Value]]:
-    """What the model itself says of the rows of each draft, asked once for all."""
+    """What the model itself says of the rows of each draft, asked once for all: they answer the same question."""
     rows = [[row for candidate in draft.candidates for row in candidate.rows] for draft in drafts]
     every = [row for of_draft in rows for row in of_draft]
-    labels = iter(fitted.user_model.labels(np.stack(every)) if every else ())
+    if not every:
+        return [[] for _ in drafts]
+    targets = [draft.query.target for draft, of_draft in zip(drafts, rows, strict=True) for _ in of_draft]
+    labels = iter(said_of(fitted.user_model, drafts[0].query.question, np.stack(every), targets))
     return [[next(labels) for _ in of_draft] for of_draft in rows]
 
 
@@ -186,7 +190,7 @@ def _attempt(fitted: Fitted, draft: Draft, labels: Sequence[Value]) -> _Attempt:
         confirmed = [row for row in candidate.rows if next(said) == candidate.label]
         row = next((row for row in confirmed if row.tobytes() not in taken), confirmed[0] if confirmed else None)
         if row is None:
-            row = _repaired(fitted, candidate, draft.query.worst_polished(candidate.solution.objective))
+            row = _repaired(fitted, draft.query, candidate, draft.query.worst_polished(candidate.solution.objective))
         rows.append(row)
         taken |= set() if row is None else {row.tobytes()}
     return _Attempt(draft, tuple(rows))
@@ -195,21 +199,25 @@ def _attempt(fitted: Fitted, draft: Draft, labels: Sequence[Value]) -> _Attempt:
 def _repaired_attempt(fitted: Fitted, attempt: _Attempt) -> _Attempt:
     """The attempt with rows further away in the place of those that the model rejects."""
     pairs = zip(attempt.draft.candidates, attempt.rows, strict=True)
-    return _Attempt(attempt.draft, tuple(_repaired(fitted, each) if row is None else row for each, row in pairs))
+    return _Attempt(
+        attempt.draft, tuple(_repaired(fitted, attempt.draft.query, each) if row is None else row for each, row in pairs)
+    )
 
 
-def _repaired(fitted: Fitted, candidate: Candidate, most: float = math.inf) -> Numbers | None:
+def _repaired(fitted: Fitted, query: Query, candidate: Candidate, most: float = math.inf) -> Numbers | None:
     """The best row next to a solution that the model confirms, rounded if it confirms that; None if there is none."""
     answers = [answer for answer in repaired(candidate.problem, candidate.solution.row) if answer.objective <= most]
     answers = answers[:_MOST_REPAIRS]
     if not answers:
         return None
-    labels = fitted.user_model.labels(np.stack([answer.row for answer in answers]))
+    model, asked = fitted.user_model, query.question
+    labels = said_of(model, asked, np.stack([answer.row for answer in answers]), [query.target] * len(answers))
     best = next((answer for answer, label in zip(answers, labels, strict=True) if label == candidate.label), None)
     if best is None:
         return None
     rounder = polished(candidate.problem, best, most if most < math.inf else best.objective)
-    return rounder.row if fitted.user_model.labels(rounder.row[None])[0] == candidate.label else best.row
+    said = said_of(model, asked, rounder.row[None], [query.target])[0]
+    return rounder.row if said == candidate.label else best.row
 
 
 # -- claiming ----------------------------------------------------------------------------------------------------------
@@ -252,11 +260,11 @@ def _finite(thresholds: dict[Value, float]) -> tuple[tuple[Value, float], ...]:
 def counterfactual(fitted: Fitted, query: Query, row: Numbers, label: Value) -> Counterfactual:
     """A row as an answer, measured anew."""
     log = log_likelihood_of(fitted.circuit, query, row, label)
-    number = fitted.form.classes.index(label)
+    number = outcomes(fitted.form, query.question).index(label)
     cost = float(query.schema.prices(query.factual, row[None])[0])
     weight = query.total_weight
     before = after = None
-    if fitted.form.link.has_probabilities:
+    if fitted.form.link.classifies and fitted.form.link.has_probabilities:
         after = float(fitted.form.probabilities(row[None])[0, number])
         before = None if query.label is None else float(fitted.form.probabilities(query.factual[None])[0, number])
     fit = coherence_of(fitted.circuit, row, label)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from likely.explain.fitted import Fitted
+from likely.explain.outcomes import outcomes
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.query import Query
 from likely.problem import Conflict, LikelihoodWords
@@ -21,7 +22,7 @@ def likelihood_words(fitted: Fitted, query: Query) -> LikelihoodWords | None:
         fitted: What the explainer knows.
         query: What was asked.
     """
-    peers, rows = query.peers(fitted.form.classes.index(query.target)), query.peers_named(query.target)
+    peers, rows = query.peers(outcomes(fitted.form, query.question).index(query.target)), query.peers_named(query.target)
 
     def percent(log: float) -> int | None:
         percentile = fitted.training.percentile(log, peers)

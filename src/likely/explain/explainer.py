@@ -28,6 +28,7 @@ from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted, refuse_misfit
 from likely.explain.front import QUANTILES, By, Front, front_of
 from likely.explain.model import UserModel, user_model
+from likely.explain.outcomes import range_in_words, refuse_outcome, refuse_reached
 from likely.explain.query import Query, unknown_feature
 from likely.explain.question import Question, QuestionOptions, asked_question
 from likely.explain.solving import problems_of, starts_for, thresholds_of
@@ -36,6 +37,7 @@ from likely.explain.watching import watched
 from likely.predictor import Form
 from likely.problem import Conflict, Progress, why
 from likely.schema import Schema
+from likely.schema.frames import as_pandas
 from likely.schema.values import Numbers, Value, plain
 
 #: The parameters that `fit` depends on.
@@ -51,8 +53,8 @@ class Explainer(Params):
     What `fit` depends on may be set anew, and asks for another `fit`.
 
     Args:
-        model: Your own: a fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX, XGBoost or LightGBM model, or
-            the path of a file that `likely.predictor.read` knows.
+        model: Your own: a fitted scikit-learn estimator or Pipeline, a torch module, an ONNX, XGBoost, LightGBM or CatBoost
+            model, or the path of a file that `likely.predictor.read` knows.
         schema: What a row may be, and which rules an answer must keep; left out, it is inferred from the table.
         circuit: How likely a row is; left out, it is learned, and rows are held out to know how likely new ones are.
         engine: "search", the exact engine, or "mio", the paper's mixed-integer programme, which a solver solves.
@@ -105,7 +107,7 @@ class Explainer(Params):
 
         Args:
             X: The rows that the model was trained on, or others like them.
-            y: Their true classes; left out, what the model decides takes their place.
+            y: Their true classes; left out, what the model decides takes their place. Of a regressor it is not used.
             calibration: Rows that the circuit has not seen, and is not to be learned from, with their classes: `(X, y)`.
         """
         solve_of(self.engine, self.solver)
@@ -118,16 +120,20 @@ class Explainer(Params):
         circuit = self.circuit
         folds: tuple[Fold, ...] = ()
         if circuit is None:
-            learned = self._learned(rows, labels, schema, cross_fit=calibration is None)
+            known = labels if model.form.link.classifies else None
+            learned = self._learned(rows, known, schema, cross_fit=calibration is None)
             circuit, folds = learned.circuit, learned.folds
         refuse_misfit(circuit, schema, model.form)
         sample = Sample.of(rows, labels, circuit, _class_indices(labels, model.form))
         unseen = [(fold.circuit, sample.some(fold.rows)) for fold in folds]
         if calibration is not None:
             unseen = [(circuit, _calibration_sample(calibration, schema, circuit, model))]
-        return self._with(Fitted(schema, model, circuit, training_of(circuit, schema, sample, decided, unseen)))
+        training = training_of(circuit, schema, sample, decided, unseen)
+        if not model.form.link.classifies:
+            training = replace(training, accuracy=np.nan)
+        return self._with(Fitted(schema, model, circuit, training))
 
-    def _learned(self, rows: Numbers, labels: pd.Series[Any], schema: Schema, *, cross_fit: bool) -> Learned:
+    def _learned(self, rows: Numbers, labels: pd.Series[Any] | None, schema: Schema, *, cross_fit: bool) -> Learned:
         """The circuit of encoded rows, as the parameters say; one that the engine has exact bounds of."""
         return learn(
             rows,
@@ -255,6 +261,7 @@ class Explainer(Params):
         """
         fitted, asked = self._known, asked_question(question, options)
         asked.refuse_strangers(fitted.schema)
+        refuse_outcome(fitted.form, asked)
         _refuse_target(fitted.form, asked.target)
         table = _table(X, fitted.schema)
         rows, unreadable = _encoded(table, fitted.schema)
@@ -338,10 +345,11 @@ class Explainer(Params):
     def _query(self, row: Numbers, question: Question, label: Value = None) -> Query:
         """The question about one row; the model is asked for the label of a complete row, if it is not given."""
         fitted = self._known
+        refuse_outcome(fitted.form, question)
         row = held_row(fitted.schema, row)
         unknown = unknown_feature(fitted.schema, row)
         if unknown is not None:
-            if question.target is None:
+            if question.target is None and question.prediction is None:
                 raise SchemaError(
                     "A row to explain without a target", f"have a value of feature {unknown!r}", "an unknown",
                     "fill it in, or say target=, the class to reach", feature=unknown,
@@ -351,7 +359,9 @@ class Explainer(Params):
         schema = question.schema_with_rules(fitted.schema.widened(row), row)
         variant = question.plausibility
         given = () if variant is None else given_names(variant.given, fitted.schema, fitted.circuit)
-        question = replace(question, target=_target(fitted.form, label, question.target))
+        question = replace(question, target=_target(fitted.form, label, question))
+        if unknown is None:
+            refuse_reached(fitted.user_model, question, row)
         rows = fitted.training.rows_for(variant)
         return Query(schema, row, label, question, given, self.engine, self.solver, fitted.unread, rows=rows)
 
@@ -387,6 +397,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def _table(X: pd.DataFrame | Numbers, schema: Schema | None) -> pd.DataFrame:
     """A DataFrame as it is; an array with the schema's columns."""
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         return X
     if schema is None or np.ndim(X) != 2 or np.shape(X)[1] != len(schema):
@@ -415,7 +426,12 @@ def _encoded(table: pd.DataFrame, schema: Schema) -> tuple[Numbers, dict[int, st
 
 
 def _decided(model: UserModel, rows: Numbers) -> NDArray[np.intp]:
-    """The places of the classes that the model decides; `UNKNOWN_CLASS` for a row that is not complete."""
+    """The places of the classes that the model decides; `UNKNOWN_CLASS` for a row that is not complete.
+
+    A regressor decides for no class: all its rows are in one place.
+    """
+    if not model.form.link.classifies:
+        return np.zeros(len(rows), dtype=np.intp)
     complete = ~np.isnan(rows).any(axis=1)
     decided = np.full(len(rows), UNKNOWN_CLASS, dtype=np.intp)
     decided[complete] = _class_indices(model.labels(rows[complete]), model.form)
@@ -434,9 +450,12 @@ def _calibration_sample(calibration: Any, schema: Schema, circuit: Circuit, mode
 
 
 def _labels(y: Any, decided: NDArray[np.intp], form: Form, index: pd.Index[Any]) -> pd.Series[Any]:
-    """The classes of the training rows; what the model decides, where none are given."""
+    """The classes of the training rows; what the model decides, where none are given. A regressor has none."""
+    if not form.link.classifies:
+        return pd.Series(0, index=index, name="class")
     if y is None:
         return pd.Series([form.classes[k] if k >= 0 else None for k in decided], index=index, name="class")
+    y = as_pandas(y)
     column = pd.Series(y) if np.ndim(y) == 1 else None
     if column is None or len(column) != len(index):
         raise SchemaError("y", f"have one class per row ({len(index)})", f"shape {np.shape(y)}", "give a Series or a list")
@@ -445,17 +464,24 @@ def _labels(y: Any, decided: NDArray[np.intp], form: Form, index: pd.Index[Any])
 
 def _class_indices(labels: Sequence[Value] | pd.Series[Any], form: Form) -> NDArray[np.intp]:
     """The places of labels among the model's classes; `UNKNOWN_CLASS` where the model does not know one."""
+    if not form.link.classifies:
+        return np.zeros(len(labels), dtype=np.intp)
     places = {label: k for k, label in enumerate(form.classes)}
     return np.array([places.get(plain(label), UNKNOWN_CLASS) for label in labels], dtype=np.intp)
 
 
-def _target(form: Form, label: Value, target: Value) -> Value:
-    """The class to reach: the one that was asked for, or the only other; None if there are several others."""
+def _target(form: Form, label: Value, question: Question) -> Value:
+    """What to reach: the class that was asked for, or the only other, None if there are several others; or the prediction."""
+    target: Value = question.target
+    if question.prediction is not None:
+        if target is not None:
+            raise ProblemError("A question for a prediction", "have no target", repr(target), "leave it out")
+        return range_in_words(question)
     if target is None:
         others = [other for other in form.classes if other != label]
         return others[0] if len(form.classes) == 2 else None
     _refuse_target(form, target)
-    if target == label:
+    if target == label and question.probability is None:
         raise ProblemError(
             "The target", "differ from the row's class", f"{target!r}, which the model decides already", "leave it out"
         )

@@ -90,6 +90,11 @@ def refuse_misfit(circuit: Circuit, schema: Schema, form: Form) -> None:
                 f"{variable.kind}: {variable.describe()}", "learn it with likely.circuit.learn(X, y, schema)",
                 feature=feature.name,
             )  # fmt: skip
+    if circuit.target is not None and not form.link.classifies:
+        raise CircuitError(
+            "A circuit beside a regressor", "be of the features alone", f"one with the class {circuit.target.name!r}",
+            "learn it with likely.circuit.learn(X, schema=schema)",
+        )  # fmt: skip
     known = () if circuit.target is None else circuit.target.atoms
     for label in form.classes if circuit.target is not None else ():
         if label not in known:

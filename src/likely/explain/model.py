@@ -20,6 +20,9 @@ from likely.predictor.tables import as_fitted
 from likely.schema import Schema
 from likely.schema.values import Numbers, Value, plain
 
+#: Classes of models that know their classes, but predict scores.
+_PREDICT_SCORES = ("CatBoost",)
+
 
 @dataclass(frozen=True, eq=False)
 class UserModel:
@@ -31,21 +34,30 @@ class UserModel:
     encoder: Any = None
 
     def labels(self, rows: Numbers) -> list[Value]:
-        """The class of each row by the model's own `predict`, or by its own scores where it has none (torch, ONNX)."""
+        """The class of each row by the model's own `predict`, or by its own scores where it has none (torch, ONNX).
+
+        Of a regressor, its predictions.
+        """
         if not len(rows):
             return []
+        if not self.form.link.classifies:
+            return [float(number) for number in self.predictions(rows)]
         classes = getattr(self.model, "classes_", None)
-        if classes is not None and hasattr(self.model, "predict"):
+        if classes is not None and hasattr(self.model, "predict") and type(self.model).__name__ not in _PREDICT_SCORES:
             names = [plain(label) for label in classes]
             predicted = np.asarray(self._asked(self.model.predict, rows)).reshape(len(rows))
             return [self.form.classes[names.index(plain(label))] for label in predicted]
         return [self.form.classes[k] for k in self.form.link.decide(self._scores(rows))]
 
+    def predictions(self, rows: Numbers) -> Numbers:
+        """What a regressor predicts, by its own `predict`, or by its own scores where it has none."""
+        if hasattr(self.model, "predict") and hasattr(self.model, "fit"):
+            return np.asarray(self._asked(self.model.predict, rows), dtype=np.float64).reshape(len(rows))
+        return self.form.link.predict(self._scores(rows))
+
     def probabilities(self, rows: Numbers) -> Numbers | None:
         """The probability of each class by the model itself; None if it gives none."""
-        if hasattr(self.model, "classes_"):
-            if not hasattr(self.model, "predict_proba"):
-                return None
+        if hasattr(self.model, "classes_") and hasattr(self.model, "predict_proba"):
             return np.asarray(self._asked(self.model.predict_proba, rows), dtype=np.float64)
         return self.form.link.probabilities(self._scores(rows)) if self.form.link.has_probabilities else None
 
@@ -74,15 +86,10 @@ class UserModel:
 
 
 def user_model(model: Any, schema: Schema, *, encoder: Any = None, classes: Sequence[Any] | None = None) -> UserModel:
-    """A classifier, or the file of one, read; refuses a regressor and a model that knows one class only."""
+    """A model, or the file of one, read; refuses a classifier that knows one class only."""
     loaded = load_file(Path(model)) if isinstance(model, (str, Path)) else model
     form = read(loaded, schema, encoder=encoder, classes=classes)
-    if not form.link.classifies:
-        raise PredictorError(
-            f"A model to explain ({type(loaded).__name__})", "tell classes apart", "a regressor",
-            "ask likely.search.solve with the goal likely.problem.between(form, low, high)",
-        )  # fmt: skip
-    if len(form.classes) < 2:
+    if form.link.classifies and len(form.classes) < 2:
         raise PredictorError(
             f"A model to explain ({type(loaded).__name__})", "have at least two classes", list(form.classes),
             "train it on rows of both classes",

@@ -76,7 +76,8 @@ class Query:
     @property
     def of_class(self) -> bool:
         """Whether answers are compared with the rows of their class, not with all."""
-        return self.plausibility is None or self.plausibility.of == "class"
+        of_class = self.plausibility is None or self.plausibility.of == "class"
+        return of_class and self.question.prediction is None  # a regressor has no classes
 
     def peers(self, number: int, measure: Measure = "likelihood") -> Peers:
         """What an answer of a class is compared with.

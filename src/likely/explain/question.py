@@ -29,6 +29,8 @@ Unread: TypeAlias = Literal["keep", "free"]
 #: How much more, relative to 1 + its objective, an answer may cost for the sake of round numbers.
 ROUNDING = 1e-4
 
+#: Written only where they are asked for, so that questions without them read as they always did.
+_SELDOM = ("probability", "prediction", "only")
 #: What a question asks by other means than by limits.
 _NOT_LIMITS = ("solutions", "other_features")
 
@@ -50,6 +52,9 @@ class QuestionOptions(TypedDict, total=False):
     gap: float
     margin: float
     rounding: float
+    only: Iterable[Name] | None
+    probability: float | tuple[float, float] | None
+    prediction: tuple[float | None, float | None] | None
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,9 @@ class Question:
 
     Args:
         target: The class to reach; left out, any other than the row's own.
+        probability: How probable the model must find the target: at least 0.8, or between two numbers, `(0.4, 0.6)`. Then that is
+            what is asked for, whichever class the model decides; left out, it must decide for the target.
+        prediction: Of a regressor: between which two numbers its prediction must lie, `(low, high)`; None for no end.
         k: How many answers, at most.
         diversity: How different the answers are. "features": none changes all that a better one changes, so each is
             another way to go. "values": they differ in some value, and often in little else.
@@ -68,6 +76,7 @@ class Question:
         weight: How much likelihood counts in what is minimised: cost - weight * log-likelihood.
         constraints: Rules for this question alone, beside those of the schema.
         locked: The names of features that may not change this time.
+        only: The names of the only features that may change this time; left out, all that the schema lets change.
         unread: "keep": features that the model does not read stay as they are; only if there is no answer then may they change,
             and the explanation says so. Those that `constraints` name are not kept. "free": they may change as others do.
         may_become_missing: The names of features that an answer may leave missing although the row has a value; True for all.
@@ -93,6 +102,9 @@ class Question:
     gap: float = RELATIVE_GAP
     margin: float = SCORE_MARGIN
     rounding: float = ROUNDING
+    only: Iterable[Name] | None = None
+    probability: float | tuple[float, float] | None = None
+    prediction: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
         _refuse_count(self.k)
@@ -105,9 +117,12 @@ class Question:
             check_share("The coherence of an answer", self.coherence)
         fields = {
             "target": plain(self.target),
+            "probability": None if self.probability is None else _probability(self.probability),
+            "prediction": None if self.prediction is None else _prediction(self.prediction),
             "weight": weight,
             "constraints": _constraints(self.constraints),
             "locked": _names(self.locked),
+            "only": None if self.only is None else _names(self.only),
             "may_become_missing": self.may_become_missing is True or _names(self.may_become_missing or ()),
             "limits": _limits(self.limits, self.k, self.diversity),
             "gap": _positive("The gap between an answer and what is proved", self.gap, f"leave it out for {RELATIVE_GAP}"),
@@ -116,6 +131,15 @@ class Question:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        if self.probability is not None and self.prediction is not None:
+            rule, got = "ask for a probability or for a prediction", "both"
+            raise ProblemError("A question", rule, got, "use probability= of a classifier, prediction= of a regressor")
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the probability or the prediction that is asked for; None if a class is."""
+        ends: Any = self.probability if self.prediction is None else self.prediction
+        return None if ends is None else (_end(ends[0], -math.inf), _end(ends[1], math.inf))
 
     @property
     def engine_limits(self) -> Limits:
@@ -136,7 +160,16 @@ class Question:
             factual: The row, as doubles.
         """
         missing = rules_against_missing(schema, factual, self.may_become_missing)
-        return (*self.constraints, *(Immutable(name) for name in self.locked), *missing)
+        return (*self.constraints, *map(Immutable, self._locked(schema)), *missing)
+
+    def _locked(self, schema: Schema) -> tuple[Name, ...]:
+        """What may not change this time: what is locked, and what is not among the only ones that may."""
+        locked = tuple(self.locked)
+        if self.only is None:
+            return locked
+        for name in self.only:
+            schema.index(name)
+        return (*locked, *(name for name in schema.names if name not in (*self.only, *locked)))
 
     def schema_with_rules(self, schema: Schema, factual: Numbers) -> Schema:
         """A schema with the rules of this question about one row.
@@ -155,14 +188,16 @@ class Question:
             schema: The schema that holds for all questions.
         """
         missing = () if isinstance(self.may_become_missing, bool) else self.may_become_missing
-        for name in (*self.locked, *missing, *(name for rule in self.constraints for name in rule.features)):
+        for name in (*self.locked, *(self.only or ()), *missing, *(name for rule in self.constraints for name in rule.features)):
             schema.index(name)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `from_dict` reads back without loss."""
         limits = {name: value for name, value in asdict(self.limits).items() if name not in _NOT_LIMITS}
         missing = self.may_become_missing
+        asked = {name: list(value) for name in _SELDOM if (value := getattr(self, name)) is not None}
         return {
+            **asked,
             "target": self.target,
             "k": self.k,
             "diversity": self.diversity,
@@ -216,6 +251,38 @@ def _refuse_count(k: Any) -> None:
 def _refuse_word(thing: str, word: Any, words: tuple[str, ...]) -> None:
     if word not in words:
         raise ProblemError(thing, f"be {' or '.join(map(repr, words))}", repr(word), f"leave it out for {words[0]!r}")
+
+
+def _probability(asked: Any) -> tuple[float, float]:
+    """At least so much, or between two numbers."""
+    ends = (asked, 1.0) if _is_number(asked) else asked
+    if not (_is_pair(ends) and all(map(_is_number, ends)) and 0 <= ends[0] <= ends[1] <= 1 and tuple(ends) != (0, 1)):
+        rule = "be a number between 0 and 1, or two of them, the smaller one first"
+        raise ProblemError("The probability of a question", rule, repr(asked), "write probability=0.8, or (0.4, 0.6)")
+    return float(ends[0]), float(ends[1])
+
+
+def _prediction(asked: Any) -> tuple[float | None, float | None]:
+    """Between two numbers; None where there is no end."""
+    ends = tuple(None if end in (None, math.inf, -math.inf) else end for end in asked) if _is_pair(asked) else ()
+    numbers = [end for end in ends if end is not None]
+    if not numbers or not all(map(_is_number, numbers)) or numbers != sorted(numbers):
+        rule = "be two numbers, the smaller one first, of which one may be None"
+        raise ProblemError("The prediction of a question", rule, repr(asked), "write prediction=(100, 200), or (100, None)")
+    low, high = (None if end is None else float(end) for end in ends)
+    return low, high
+
+
+def _is_pair(thing: Any) -> bool:
+    return isinstance(thing, (tuple, list)) and len(thing) == 2
+
+
+def _is_number(thing: Any) -> bool:
+    return isinstance(thing, (int, float)) and not isinstance(thing, bool) and not math.isnan(thing)
+
+
+def _end(end: float | None, infinity: float) -> float:
+    return infinity if end is None else end
 
 
 def _names(names: Any) -> tuple[Name, ...]:

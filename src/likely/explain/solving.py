@@ -17,6 +17,7 @@ from likely.explain.dtype_rounding import rounded_rows
 from likely.explain.engines import sessions_of
 from likely.explain.fitted import Fitted, log_likelihood_of
 from likely.explain.merging import distinct, enough, in_turn, merged, total, unsearched
+from likely.explain.outcomes import goal_of, outcomes
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.polishing import More, polished
 from likely.explain.query import Query, rows_named
@@ -32,7 +33,6 @@ from likely.problem import (
     Solution,
     Statistics,
     not_class,
-    to_class,
 )
 from likely.problem.tolerances import MARGIN_ROUNDING, rounding
 from likely.schema import Constraint, Immutable
@@ -49,13 +49,13 @@ _GRACE, _LEAST_GRACE = 0.1, 0.05
 
 def thresholds_of(fitted: Fitted, query: Query) -> dict[Value, float]:
     """The log-likelihood that an answer of each class that may be reached must have, less what rounding may take."""
-    thresholds = {label: _threshold(fitted, query, label) for label in query.reachable(fitted.form.classes)}
+    thresholds = {label: _threshold(fitted, query, label) for label in query.reachable(outcomes(fitted.form, query.question))}
     return {label: threshold - rounding(threshold) for label, threshold in thresholds.items()}
 
 
 def coherences_of(fitted: Fitted, query: Query) -> dict[Value, float]:
     """The coherence that an answer of each class that may be reached must have, less what rounding may take; -inf for any."""
-    classes, share = fitted.form.classes, query.question.coherence
+    classes, share = outcomes(fitted.form, query.question), query.question.coherence
     if share is None:
         return dict.fromkeys(query.reachable(classes), -math.inf)
     if not fitted.training.knows(query.rows, "coherence"):
@@ -72,7 +72,7 @@ def _threshold(fitted: Fitted, query: Query, label: Value) -> float:
         return float(variant.log_likelihood)
     if not isinstance(variant, (Quantile, AtLeastFactual)):
         return -math.inf
-    peers = query.peers(fitted.form.classes.index(label))
+    peers = query.peers(outcomes(fitted.form, query.question).index(label))
     if isinstance(variant, AtLeastFactual):
         if query.label is None:
             raise ProblemError("A row for AtLeastFactual", "be complete", "an unknown value", "fill it in, or use Quantile(0.5)")
@@ -112,9 +112,11 @@ def problems_with(
     different = set(demands.values())
     if len(different) == 1:
         any_other = query.target is None
-        goal = not_class(form, query.label, margin=margin) if any_other else to_class(form, query.target, margin=margin)
+        wanted = query.question
+        goal = not_class(form, query.label, margin=margin) if any_other else goal_of(form, wanted, query.target, margin)
         return [_problem(form, circuit, query, goal, *different.pop())]
-    return [_problem(form, circuit, query, to_class(form, label, margin=margin), *lower) for label, lower in demands.items()]
+    goals = {label: goal_of(form, query.question, label, margin) for label in demands}
+    return [_problem(form, circuit, query, goals[label], *lower) for label, lower in demands.items()]
 
 
 def _problem(form: Form, circuit: Circuit, query: Query, goal: Goal, threshold: float, fit: float) -> Problem:
@@ -128,7 +130,9 @@ def _problem(form: Form, circuit: Circuit, query: Query, goal: Goal, threshold: 
 def starts_for(fitted: Fitted, query: Query, labels: Sequence[Value]) -> Numbers:
     """Training rows of the wanted classes, with what may not change as the factual has it."""
     schema = query.schema
-    numbers = [fitted.form.classes.index(label) for label in labels]
+    numbers = [outcomes(fitted.form, query.question).index(label) for label in labels]
+    if query.question.probability is not None:  # whichever class the model decides
+        numbers = list(range(len(fitted.form.classes)))
     rows = np.concatenate(
         [np.empty((0, len(schema))), *(fitted.training.starts.get(k, np.empty((0, len(schema)))) for k in numbers)]
     )
@@ -296,9 +300,8 @@ def _candidate(
 ) -> Candidate:
     """A solution (as it was found, and polished) outside of the engine: rows that stand for it in the user's dtypes."""
     original, answer = pair
-    assert original.class_index is not None
-    label = fitted.form.classes[original.class_index]
-    goal = to_class(fitted.form, label, margin=margin * (1 - MARGIN_ROUNDING))
+    label = query.target if original.class_index is None else fitted.form.classes[original.class_index]
+    goal = goal_of(fitted.form, query.question, label, margin * (1 - MARGIN_ROUNDING))
     problem = _problem(fitted.form, fitted.circuit, query, goal, *(lower - rounding(lower) for lower in demands[label]))
     rows = []
     for each in {each.row.tobytes(): each for each in (answer, original)}.values():

@@ -10,13 +10,14 @@ much).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from likely._display.numbers import cost_text
+from likely._display.numbers import cost_text, number_text
 from likely._display.tables import aligned, ruled, shortened
+from likely.explain.outcomes import range_in_words
 from likely.explain.plausibility import Quantile
-from likely.explain.query import rows_named
+from likely.explain.query import Query, rows_named
 from likely.problem.tolerances import rounding
 from likely.schema import Feature
 from likely.schema.values import Value, show_value
@@ -70,15 +71,46 @@ def joined(parts: Sequence[str], word: str = "and") -> str:
 def sentence(answer: Counterfactual) -> str:
     """If duration were 12 instead of 24, the model would decide 'good' instead of 'bad'."""
     query = answer.query
-    decided = f"the model would decide {show_value(answer.label)}"
-    if query.label is not None and query.label != answer.label:
-        decided += f" instead of {show_value(query.label)}"
+    verb, after, before = outcome(answer, show_value)
+    decided = f"the model would {verb} {after}" + ("" if before is None else f" instead of {before}")
     moved = [j for j, name in enumerate(query.schema.names) if name in answer.changes]
     told = moved if len(moved) <= _MANY else sorted(_costliest(answer, moved)[:_TOLD])
     moves = [_move(query.schema.features[j], float(query.factual[j]), float(answer.numbers[j])) for j in told]
     if len(moved) > len(told):
         moves.append(f"with {len(moved) - len(told)} smaller changes")
     return f"If {joined(moves)}, {decided}." if moves else f"Without any change, {decided}."
+
+
+def outcome(answer: Counterfactual, show: Callable[[Value], str]) -> tuple[str, str, str | None]:
+    """What the model would say of an answer: ("decide", "'good'", "'bad'"), the last one what it says now, if that is known.
+
+    Args:
+        answer: The answer.
+        show: How to write a class.
+    """
+    query = answer.query
+    if query.question.prediction is not None:
+        before = None if query.label is None else number_text(float(query.label))
+        return "predict", str(answer.label), before
+    if query.question.probability is not None:
+        shares = [None if share is None else _share(share) for share in (answer.probability_after, answer.probability_before)]
+        return f"give {show(answer.label)} a probability of", shares[0] or "", shares[1]
+    different = query.label is not None and query.label != answer.label
+    return "decide", show(answer.label), show(query.label) if different else None
+
+
+def wanted(query: Query, show: Callable[[Value], str]) -> str:
+    """What the model was to say: `say 'good'`, `predict at least 100`.
+
+    Args:
+        query: What was asked.
+        show: How to write a class.
+    """
+    if query.question.prediction is not None:
+        return f"predict {range_in_words(query.question)}"
+    if query.question.probability is not None:
+        return f"give {show(query.target)} a probability of {range_in_words(query.question)}"
+    return "say anything else" if query.target is None else f"say {show(query.target)}"
 
 
 def _costliest(answer: Counterfactual, places: Sequence[int]) -> list[int]:
@@ -100,8 +132,7 @@ def goal(explanation: Explanation) -> str:
     """What was asked: from which class to which."""
     query = explanation.query
     before, who = ("The row is incomplete.", "the model") if query.label is None else _says(query.label)
-    after = "anything else" if query.target is None else show_value(query.target)
-    return f"{before} What would make {who} say {after}?"
+    return f"{before} What would make {who} {wanted(query, show_value)}?"
 
 
 def _says(label: Value) -> tuple[str, str]:

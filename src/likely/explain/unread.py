@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor.composite import parts_of
 from likely.predictor.forms import Column
 from likely.schema import Schema
 from likely.schema.values import Name
@@ -20,8 +21,11 @@ def unread_features(form: Form, schema: Schema) -> tuple[Name, ...]:
         form: What the model computes.
         schema: The features, as the form counts them.
     """
-    read = _read(form)
-    return () if read is None else tuple(name for j, name in enumerate(schema.names) if j not in read)
+    reads = [_read(part) for part in parts_of(form)]
+    known = [read for read in reads if read is not None]
+    if len(known) < len(reads):
+        return ()
+    return tuple(name for j, name in enumerate(schema.names) if not any(j in read for read in known))
 
 
 def _read(form: Form) -> set[int] | None:

@@ -13,6 +13,7 @@ from likely.mio.reach import Reach, all_of
 from likely.mio.scores import Scores, affine, encode_columns
 from likely.mio.trees import encode_trees
 from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor.composite import is_plain
 from likely.schema.values import Numbers
 
 
@@ -26,13 +27,15 @@ def encode_classifier(form: Form, inputs: RowVariables) -> Scores:
         form: The classifier.
         inputs: The row.
     """
+    if not is_plain(form):
+        rule = "be linear, a ReLU network or trees over linear inputs for a mixed-integer programme"
+        raise ProblemError("A model", rule, f"a form of kind {form.form!r}", "use engine='search', which reads every form")
     if isinstance(form, TreeEnsemble):
         return encode_trees(form, inputs)
     if isinstance(form, LinearModel):
         return encode_linear(form, inputs)
-    if isinstance(form, ReluNetwork):
-        return encode_network(form, inputs)
-    raise ProblemError("A form", "be linear, a network or trees", type(form).__name__, "use likely.predictor.read")
+    assert isinstance(form, ReluNetwork)
+    return encode_network(form, inputs)
 
 
 def encode_linear(form: LinearModel, inputs: RowVariables) -> Scores:

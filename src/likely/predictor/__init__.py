@@ -1,7 +1,10 @@
 """What the classifier is: neutral forms, and readers of the models our users have."""
 
+from likely.predictor.composite import Composite, Layer
+from likely.predictor.curves import CurveStep
 from likely.predictor.encoding import Indicator, Rank, Raw, Scaled, one_hot_of
 from likely.predictor.forms import Column, Form, LinearModel, ReluNetwork, TreeEnsemble, form_from_dict
+from likely.predictor.functions import Function
 from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder
 from likely.predictor.reading import read
@@ -11,8 +14,12 @@ from likely.predictor.wires import ModelInputs, Step, Wire
 
 __all__ = [
     "Column",
+    "Composite",
+    "CurveStep",
     "Form",
+    "Function",
     "Indicator",
+    "Layer",
     "LinearModel",
     "Link",
     "ModelInputs",

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.links import Link
+from likely.predictor.mixing import refuse_mixed
 from likely.predictor.wires import ModelInputs
 from likely.schema.features import Feature
 from likely.schema.values import ORDERED_CATEGORY, Name
@@ -63,6 +64,7 @@ def refuse_several_outputs(link: Link, outputs: int, by: str) -> None:
 
 def bind(inputs: ModelInputs, names: Sequence[str] | None, count: int, by: str, spelling: Spelling) -> ModelInputs:
     """The inputs that a booster reads: by the names it knows, spelled its way, or else by their number."""
+    refuse_mixed(inputs, by)
     if inputs.untouched and names:
         name_of = {spelling(wire.name): wire.name for wire in inputs.wires}
         inputs = inputs.named([name_of.get(name, name) for name in names], by)

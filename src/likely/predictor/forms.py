@@ -1,6 +1,7 @@
 """Neutral forms: what a model computes, whatever framework it came from.
 
-A neutral form is a model as mathematics, without its framework: a linear function, a ReLU network or a sum of trees. It
+A neutral form is a model as mathematics, without its framework: a linear function, a ReLU network, a sum of trees, or a
+composite of these (`likely.predictor.composite`). It
 maps rows of the schema (arrays of doubles, one per feature; see `likely.schema.values`) to scores, n x outputs, and by
 its `link` to probabilities and classes. `LinearModel` and `ReluNetwork` read `columns`, each a function of one feature;
 `TreeEnsemble` tests the features themselves.
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from likely import _core
 from likely._jobs import thread_count
 from likely.errors import PredictorError
+from likely.predictor.curves import CurveStep, read_step
 from likely.predictor.links import Link
-from likely.schema.values import Numbers, Value, plain
+from likely.schema.values import Numbers, Value, is_code, plain
 
 #: Weights and bias of each layer.
 Layers: TypeAlias = tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]
@@ -35,7 +37,8 @@ class Column:
     """One input of a model as a function of one feature.
 
     The value is `table[k]` for the k-th discrete value of the feature, or the k-th code of a mixed one, and
-    slope * (x - center) + intercept for a number x: with the center of a scaler, as the scaler computes it.
+    slope * (x - center) + intercept for a number x: with the center of a scaler, as the scaler computes it. Where there is a
+    `curve`, its steps follow, in order.
     """
 
     feature: int
@@ -44,11 +47,13 @@ class Column:
     table: tuple[float, ...] = ()
     discrete: bool = False
     center: float = 0.0
+    curve: tuple[CurveStep, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.feature, bool) or not isinstance(self.feature, int | np.integer) or not 0 <= self.feature < 2**31:
             raise PredictorError("A Column", "read a feature of the schema by its place", repr(self.feature), "count from 0")
         object.__setattr__(self, "table", tuple(self.table))
+        object.__setattr__(self, "curve", tuple(self.curve))
         if not np.isfinite([self.slope, self.intercept, self.center, *self.table]).all():
             raise PredictorError(
                 f"A Column of feature number {self.feature}", "have finite numbers", "NaN or infinity", "check how it is scaled"
@@ -60,11 +65,41 @@ class Column:
         Args:
             numbers: Numbers, no codes.
         """
-        return np.asarray(self.slope * (numbers - self.center) + self.intercept)
+        reads = np.asarray(self.slope * (numbers - self.center) + self.intercept)
+        for step in self.curve:
+            reads = step.at(reads)
+        return reads
+
+    @property
+    def kinks(self) -> Numbers:
+        """Numbers of the feature, up to rounding, at which the curve is clipped or has a knot; between them it is smooth."""
+        found: list[Numbers] = []
+        for k, step in enumerate(self.curve):
+            ends = np.array(step.knots if step.knots else [step.intercept] * (step.op in ("at_least", "at_most", "above")))
+            for before in reversed(self.curve[:k]):
+                ends = (ends - before.intercept) / before.slope if before.op == "affine" and before.slope else ends
+            found.append((ends - self.intercept) / self.slope + self.center if self.slope else ends[:0])
+            if step.op not in ("affine", "at_least", "at_most"):  # what follows is not carried back through it
+                break
+        return np.concatenate([*found, np.empty(0)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: `Column(**data)` reads it back, with its table as a tuple."""
-        return {**vars(self), "table": list(self.table)}
+        """Plain data that `column_from_dict` reads back."""
+        data = {**vars(self), "table": list(self.table)}
+        if self.curve:
+            return {**data, "curve": [step.to_dict() for step in self.curve]}
+        del data["curve"]
+        return data
+
+
+def column_from_dict(data: Mapping[str, Any]) -> Column:
+    """The column that `Column.to_dict` described.
+
+    Args:
+        data: What it gave.
+    """
+    curve = tuple(read_step(step) for step in data.get("curve", ()))
+    return Column(**{**data, "table": tuple(data["table"]), "curve": curve})
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +171,17 @@ class Form(ABC):
     def _parts(self) -> dict[str, Any]:
         """What `to_dict` says of this form beyond link and classes."""
 
+    @classmethod
+    def _from_parts(cls, parts: dict[str, Any]) -> Form:
+        """The form of what `_parts` gave, with link and classes."""
+        if "columns" in parts:
+            parts["columns"] = tuple(column_from_dict(column) for column in parts["columns"])
+        if "layers" in parts:
+            parts["layers"] = tuple((layer["weights"], layer["bias"]) for layer in parts["layers"])
+        if "nodes" in parts:
+            parts["nodes"] = _read_nodes(parts["nodes"])
+        return cls(**parts)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Form) and self.to_dict() == other.to_dict()
 
@@ -165,7 +211,8 @@ def _refusing(rows: Numbers) -> Iterator[None]:
         ) from None
 
 
-def _frozen(array: Any, dtype: Any = np.float64) -> NDArray[Any]:
+def frozen(array: Any, dtype: Any = np.float64) -> NDArray[Any]:
+    """A copy that cannot be written to."""
     copy = np.array(array, dtype=dtype, order="C")
     copy.setflags(write=False)
     return copy
@@ -207,15 +254,29 @@ class _Columns(Form):
         if self._as_they_are and rows.shape[1] == len(self.columns):
             return rows
         with _refusing(rows):
-            return self._expander.expand(rows, thread_count(n_jobs, PredictorError))
+            inputs = self._expander.expand(rows, thread_count(n_jobs, PredictorError))
+        for c, column in enumerate(self.columns):
+            if column.curve:
+                numbers = rows[:, column.feature]
+                inputs[:, c] = np.where(is_code(numbers), inputs[:, c], column.at(numbers))
+        return inputs
+
+    @property
+    def curved(self) -> bool:
+        """Whether some column is no linear function of its feature's numbers."""
+        return any(column.curve for column in self.columns)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_expander", "_as_they_are")}
 
 
-def _rounding(inputs: Numbers, layers: Layers) -> Numbers:
+#: Roundings of a curve: a few operations, of which libraries compute some to within a few units in the last place.
+_ROUNDINGS_OF_CURVE = 16
+
+
+def _rounding(inputs: Numbers, layers: Layers, *, curved: bool) -> Numbers:
     """What rounding may do to the outputs: the same network, with absolute values, adds up the sizes of all their terms."""
-    sizes, terms = np.abs(inputs), 0
+    sizes, terms = np.abs(inputs), _ROUNDINGS_OF_CURVE * curved
     for weights, bias in layers:
         sizes = sizes @ np.abs(weights.T) + np.abs(bias)
         terms += weights.shape[1] + 2
@@ -241,8 +302,8 @@ class LinearModel(_Columns):
     bias: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", _frozen(self.weights))
-        object.__setattr__(self, "bias", _frozen(self.bias))
+        object.__setattr__(self, "weights", frozen(self.weights))
+        object.__setattr__(self, "bias", frozen(self.bias))
         _check_layer(self.weights, self.bias, len(self.columns))
         super().__post_init__()
 
@@ -256,7 +317,7 @@ class LinearModel(_Columns):
         return ((self.weights, self.bias),)
 
     def rounding(self, rows: Numbers) -> Numbers:
-        return _rounding(self.inputs(rows, n_jobs=1), self.layers)
+        return _rounding(self.inputs(rows, n_jobs=1), self.layers, curved=self.curved)
 
     def score(self, rows: Numbers, *, n_jobs: int | None = None) -> Numbers:
         scores = self.inputs(rows, n_jobs=n_jobs) @ self.weights.T
@@ -283,7 +344,7 @@ class ReluNetwork(_Columns):
     layers: Layers
 
     def __post_init__(self) -> None:
-        layers = tuple((_frozen(weights), _frozen(bias)) for weights, bias in self.layers)
+        layers = tuple((frozen(weights), frozen(bias)) for weights, bias in self.layers)
         if not layers:
             raise PredictorError("A ReluNetwork", "have a layer", "none", "give weights and bias of each")
         object.__setattr__(self, "layers", layers)
@@ -305,7 +366,7 @@ class ReluNetwork(_Columns):
         return scores
 
     def rounding(self, rows: Numbers) -> Numbers:
-        return _rounding(self.inputs(rows, n_jobs=1), self.layers)
+        return _rounding(self.inputs(rows, n_jobs=1), self.layers, curved=self.curved)
 
     def _score_block(self, hidden: Numbers) -> Numbers:
         for i, (weights, bias) in enumerate(self.layers):
@@ -345,7 +406,7 @@ class TreeEnsemble(Form):
     def __post_init__(self) -> None:
         dtypes = {"nodes": NODE, "roots": np.int32, "output_of": np.int32, "values": np.float64, "base": np.float64}
         for name, dtype in dtypes.items():
-            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         self._check_nodes()
         super().__post_init__()
 
@@ -434,19 +495,14 @@ def form_from_dict(data: Mapping[str, Any]) -> Form:
     """
     parts = dict(data)
     kind = parts.pop("form", None)
-    if kind not in _FORMS:
-        raise PredictorError("A form", "have a known kind", repr(kind), f"use {', '.join(_FORMS)}")
+    if kind not in FORMS:
+        raise PredictorError("A form", "have a known kind", repr(kind), f"use {', '.join(FORMS)}")
     try:
         parts["link"], parts["classes"] = Link(**parts["link"]), tuple(parts["classes"])
-        if "columns" in parts:
-            parts["columns"] = tuple(Column(**{**c, "table": tuple(c["table"])}) for c in parts["columns"])
-        if "layers" in parts:
-            parts["layers"] = tuple((layer["weights"], layer["bias"]) for layer in parts["layers"])
-        if "nodes" in parts:
-            parts["nodes"] = _read_nodes(parts["nodes"])
-        return _FORMS[kind](**parts)
+        return FORMS[kind]._from_parts(parts)
     except (KeyError, TypeError) as error:
         raise PredictorError(f"A {kind} form", "have all its parts and no others", str(error), "write it with to_dict") from None
 
 
-_FORMS: dict[str, type[Form]] = {form.form: form for form in (LinearModel, ReluNetwork, TreeEnsemble)}
+#: Every kind of form by its name in files.
+FORMS: dict[str, type[Form]] = {form.form: form for form in (LinearModel, ReluNetwork, TreeEnsemble)}

@@ -1,4 +1,7 @@
-"""Layers of any framework -> `LinearModel` or `ReluNetwork`: affine steps are multiplied out until a ReLU separates them."""
+"""Layers of any framework -> `LinearModel`, `ReluNetwork` or, with other activations, `Composite`.
+
+Affine steps are multiplied out until an activation separates them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likely.errors import PredictorError
+from likely.predictor.composite import Composite, Layer
 from likely.predictor.forms import Form, LinearModel, ReluNetwork
+from likely.predictor.functions import Function
 from likely.predictor.links import Link
+from likely.predictor.mixing import MixedInputs
 from likely.predictor.wires import ModelInputs
 from likely.schema.values import Value
 
@@ -18,7 +24,7 @@ Matrix = NDArray[np.float64]
 
 
 class NetworkBuilder:
-    """Takes layers in order: `affine` (x -> W x + b), `scale` (x -> s * x + t, elementwise), `relu`; then `finish`.
+    """Takes layers in order: `affine` (x -> W x + b), `scale` (x -> s * x + t, elementwise), `relu`, `activate`; then `finish`.
 
     Args:
         inputs: What the network reads.
@@ -28,8 +34,13 @@ class NetworkBuilder:
     def __init__(self, inputs: ModelInputs, by: str) -> None:
         self.inputs, self.by = inputs, by
         self.done: list[tuple[Matrix, Matrix]] = []
+        self.activations: list[str] = []
         self.pending: tuple[Matrix, Matrix] | None = None
-        self.width = len(inputs)
+        self.width = len(inputs.wires)
+        for i, (weights, bias) in enumerate(inputs.layers if isinstance(inputs, MixedInputs) else ()):
+            if i:
+                self.relu()
+            self.affine(weights, bias)
 
     def affine(self, weights: ArrayLike, bias: ArrayLike) -> None:
         """x -> weights @ x + bias, weights outputs x inputs.
@@ -60,7 +71,16 @@ class NetworkBuilder:
 
     def relu(self) -> None:
         """x -> max(0, x)."""
+        self.activate("relu")
+
+    def activate(self, kind: str) -> None:
+        """A function of every number.
+
+        Args:
+            kind: "relu", "tanh", "logistic" or another `Function` of one number.
+        """
         self.done.append(self._take())
+        self.activations.append(kind)
 
     def _take(self) -> tuple[Matrix, Matrix]:
         layer = self.pending if self.pending is not None else (np.eye(self.width), np.zeros(self.width))
@@ -68,17 +88,24 @@ class NetworkBuilder:
         return layer
 
     def finish(self, link: Link, classes: Sequence[Value]) -> Form:
-        """The form: `LinearModel` if there was no ReLU.
+        """The form: `LinearModel` if there was no activation, `ReluNetwork` if there was no other than ReLU.
 
         Args:
             link: How the last layer's outputs decide.
             classes: The labels, in the order of the outputs; none for a regressor.
         """
         last = self._take()
-        columns = self.inputs.columns(self.by)
+        columns = self.inputs.raw_columns(self.by) if isinstance(self.inputs, MixedInputs) else self.inputs.columns(self.by)
         if not self.done:
             return LinearModel(link, tuple(classes), columns, *last)
-        return ReluNetwork(link, tuple(classes), columns, (*self.done, last))
+        if set(self.activations) == {"relu"}:
+            return ReluNetwork(link, tuple(classes), columns, (*self.done, last))
+        member = LinearModel(Link("identity"), (), columns, *self.done[0])
+        layers = tuple(
+            Layer((Function(kind),) * weights.shape[1], weights, bias)
+            for kind, (weights, bias) in zip(self.activations, (*self.done[1:], last), strict=True)
+        )
+        return Composite(link, tuple(classes), (member,), layers)
 
 
 def link_of_outputs(

@@ -42,8 +42,8 @@ def read(
     """What a model computes, as a form over the schema's own columns.
 
     Args:
-        model: A fitted scikit-learn estimator or Pipeline, a torch `Sequential`, an ONNX model, an XGBoost or LightGBM
-            model, or the path of an `.onnx`, XGBoost `.json` / `.ubj` or LightGBM `.txt` file.
+        model: A fitted scikit-learn estimator or Pipeline, a torch module, an ONNX, XGBoost, LightGBM or CatBoost model, or
+            the path of an `.onnx`, XGBoost `.json` / `.ubj`, LightGBM `.txt` or CatBoost `.cbm` file.
         schema: The columns that the model, or its encoder, is given.
         encoder: Where the model reads encoded inputs, the fitted transformer that makes them, or a list of `Raw`,
             `Scaled`, `Indicator`, `Rank`.
@@ -81,9 +81,11 @@ def load_file(path: Path) -> Any:
         from likely.predictor.xgboost import load
     elif kind == ".txt":
         from likely.predictor.lightgbm import load
+    elif kind == ".cbm":
+        from likely.predictor.catboost import load
     else:
         raise PredictorError(
-            "A model file", "end in .onnx, .json, .ubj or .txt", path.name, "load it yourself and pass the object"
+            "A model file", "end in .onnx, .json, .ubj, .txt or .cbm", path.name, "load it yourself and pass the object"
         )
     return load(path)
 

@@ -18,11 +18,12 @@ A class is named by its top-level package and its own name, and found for subcla
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from likely.errors import PredictorError, UnsupportedModelError
+from likely.predictor.coverage import LINES
 from likely.predictor.forms import Form
 from likely.predictor.wires import ModelInputs
 from likely.schema.values import Numbers
@@ -34,6 +35,10 @@ _FRAMEWORKS = {
     "onnx": "likely.predictor.onnx",
     "xgboost": "likely.predictor.xgboost",
     "lightgbm": "likely.predictor.lightgbm",
+    "interpret": "likely.predictor.interpret",
+    "catboost": "likely.predictor.catboost",
+    "category_encoders": "likely.predictor.category_encoders",
+    "keras": "likely.predictor.keras",
 }
 
 Key: TypeAlias = tuple[str, str]
@@ -102,7 +107,7 @@ def reader_of(model: Any) -> Reader:
     for key in _keys_of(model):
         if key in _readers:
             return _readers[key]
-    raise _unsupported(model, "model", _readers, "register({name!r}, Reader(read, score))")
+    raise _unsupported(model, "model", "register({name!r}, Reader(read, score))")
 
 
 def transformer_reader_of(transformer: Any) -> TransformerReader:
@@ -110,17 +115,19 @@ def transformer_reader_of(transformer: Any) -> TransformerReader:
     for key in _keys_of(transformer):
         if key in _transformers:
             return _transformers[key]
-    raise _unsupported(transformer, "transformer", _transformers, "register_transformer({name!r}, read)")
+    raise _unsupported(transformer, "transformer", "register_transformer({name!r}, read)")
 
 
-def _unsupported(thing: Any, what: str, table: Mapping[Key, Any], call: str) -> UnsupportedModelError:
+def _unsupported(thing: Any, what: str, call: str) -> UnsupportedModelError:
     if isinstance(thing, type):
         got = f"the class {thing.__name__} itself"
         return UnsupportedModelError(f"A {what}", "be a fitted object", got, "pass an instance that was fitted")
     package = _package(type(thing))
     name = f"{package}.{type(thing).__name__}"
-    known = ", ".join(sorted(cls for owner, cls in table if owner == package))
-    packages = ", ".join(sorted({owner for owner, _ in table} | set(_FRAMEWORKS)))
-    there_are = f"{package} {what}s with a reader are {known}" if known else f"there are readers for {packages}"
+    line = next((LINES[key] for cls in type(thing).__mro__ if (key := f"{_package(cls)}.{cls.__name__}") in LINES), None)
     teach = f"teach it with likely.predictor.{call.format(name=name)}"
+    if line is not None and line.verdict == "refused":
+        return UnsupportedModelError(f"A {what}", "be of a class that likely can read", name, f"{line.words}; {line.instead}")
+    known = f"the page 'What is read' of the documentation lists the {what}s of {package}"
+    there_are = known if package in _FRAMEWORKS else f"there are readers for {', '.join(sorted(_FRAMEWORKS))}"
     return UnsupportedModelError(f"A {what}", "be of a class that likely can read", name, f"{there_are}; {teach}")

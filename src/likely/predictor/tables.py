@@ -18,7 +18,7 @@ def as_fitted(model: Any, X: Any) -> Any:
     if not knows_none(model):
         X = _with_nan(X)
     entrance = _entrance(model)
-    names = getattr(entrance, "feature_names_in_", None)
+    names = names_known_to(entrance, X.columns)
     if names is not None and list(names) != list(X.columns):
         # A ColumnTransformer does without the columns that it drops.
         return X[[name for name in names if name in X.columns]]
@@ -37,8 +37,17 @@ def takes_array(model: Any, names: Iterable[Any]) -> bool:
 
     Names that are not text are never known, so a table that has such names is given as it is.
     """
-    known = hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_")
+    names = list(names)
+    known = hasattr(model, "n_features_in_") and names_known_to(model, names) is None
     return known and all(isinstance(name, str) for name in names)
+
+
+def names_known_to(model: Any, names: Iterable[Any]) -> Any:
+    """The names that an estimator knows its columns by, None if it knows none; CatBoost numbers those of an array as text."""
+    known = getattr(model, "feature_names_in_", None)
+    if known is None and isinstance(getattr(model, "feature_names_", None), list) and set(model.feature_names_) <= set(names):
+        known = model.feature_names_
+    return known
 
 
 def _entrance(model: Any) -> Any:
@@ -56,10 +65,21 @@ def knows_none(model: Any) -> bool:
     Where it is not, a missing cell that a schema gives as None was NaN when the model was fitted.
     """
     model = getattr(model, "best_estimator_", model)
+    inner = getattr(model, "estimator_", None)
+    if inner is not None and knows_none(inner):
+        return True
+    if any(knows_none(part) for part in _several(model)):
+        return True
     if any(knows_none(part[1]) for kind in _PARTS for part in getattr(model, kind, ())):
         return True
     categories = getattr(model, "categories_", ())
     return getattr(model, "missing_values", math.nan) is None or any(cell is None for values in categories for cell in values)
+
+
+def _several(model: Any) -> Iterable[Any]:
+    """The estimators of a voting or one-against-the-rest."""
+    parts = getattr(model, "estimators_", ())
+    return parts if isinstance(parts, list) and all(hasattr(part, "steps") for part in parts) else ()
 
 
 def _with_nan(X: pd.DataFrame) -> pd.DataFrame:

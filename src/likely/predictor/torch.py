@@ -1,4 +1,4 @@
-"""torch networks: a `Sequential` of linear, batch-norm and ReLU layers, as it computes in eval mode.
+"""torch networks: a `Sequential`, or any module whose graph (`torch.fx`) is piecewise linear, as it computes in eval mode.
 
 The last layer's outputs are the scores: one is the logit of class 1, which is chosen where the logit is at least 0;
 several are one per class. A `Sigmoid`, `Softmax` or `LogSoftmax` at the end is left off, for it changes no decision.
@@ -7,15 +7,18 @@ several are one per class. A `Sigmoid`, `Softmax` or `LogSoftmax` at the end is 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import fx, nn
 
 from likely.errors import PredictorError, UnsupportedModelError
+from likely.predictor.coverage import way_out
 from likely.predictor.forms import Form
 from likely.predictor.network import NetworkBuilder, link_of_outputs
+from likely.predictor.piecewise import Affine, PiecewiseLinear
 from likely.predictor.registry import Reader, register
 from likely.predictor.tables import dense
 from likely.predictor.wires import ModelInputs
@@ -25,7 +28,19 @@ from likely.schema.values import Numbers
 _NEUTRAL = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 #: What may follow the last layer -> the name `link_of_outputs` has for it.
 _ACTIVATIONS = {nn.Sigmoid: "sigmoid", nn.Softmax: "softmax", nn.LogSoftmax: "softmax"}
-_SUPPORTED = "there are Linear, ReLU, BatchNorm1d, Dropout, Flatten, Identity, and a last Sigmoid, Softmax or LogSoftmax"
+#: Piecewise linear layers that need a graph: module -> what it makes of a value.
+_PIECEWISE: dict[Any, Callable[[PiecewiseLinear, Any, Affine], Affine]] = {
+    nn.LeakyReLU: lambda graph, layer, x: graph.leaky(x, layer.negative_slope),
+    nn.PReLU: lambda graph, layer, x: graph.leaky(x, _numbers(layer.weight, "A PReLU")),
+    nn.ReLU6: lambda graph, layer, x: graph.clipped(x, 0.0, 6.0),
+    nn.Hardtanh: lambda graph, layer, x: graph.clipped(x, layer.min_val, layer.max_val),
+    nn.Hardsigmoid: lambda graph, layer, x: graph.clipped(x.scaled(1 / 6, 0.5), 0.0, 1.0),
+}
+
+
+def _unreadable(place: str, kind: str, got: str) -> UnsupportedModelError:
+    """The refusal of a layer or an operation, with the reason."""
+    return UnsupportedModelError(place, "be piecewise linear", got, way_out(f"torch.{kind}"))
 
 
 def _is(layer: Any, *classes: Any) -> bool:
@@ -54,11 +69,8 @@ def _split(model: Any) -> tuple[list[tuple[str, Any]], str | None]:
 
 
 def _read(model: Any, inputs: ModelInputs) -> Form:
-    if not _is(model, nn.Sequential, nn.Linear):
-        raise UnsupportedModelError(
-            "A torch module", "be an nn.Sequential or nn.Linear, whose forward we know", type(model).__name__,
-            "wrap its layers in nn.Sequential, or export it to ONNX with torch.onnx.export and read the file",
-        )  # fmt: skip
+    if not _is_plain(model):
+        return _read_graph(model, inputs)
     builder = NetworkBuilder(inputs, type(model).__name__)
     layers, activation = _split(model)
     for place, layer in layers:
@@ -82,23 +94,28 @@ def _add(builder: NetworkBuilder, place: str, layer: Any) -> None:
     elif _is(layer, *_ACTIVATIONS):
         raise UnsupportedModelError(place, "be the last layer", "layers after it", "use ReLU between layers")
     elif not (_is(layer, *_NEUTRAL) or (_is(layer, nn.Flatten) and layer.start_dim in (1, -1))):
-        raise UnsupportedModelError(place, "be of a kind that likely can read", repr(layer), _SUPPORTED)
+        raise _unreadable(place, type(layer).__name__, repr(layer))
 
 
 def _add_batch_norm(builder: NetworkBuilder, place: str, layer: Any) -> None:
-    """Add weight * (x - mean) / sqrt(var + eps) + bias, with the mean and var of the training."""
+    """Add a batch norm, as it computes after training."""
+    _expect(builder, layer.num_features, place)
+    builder.scale(*_batch_norm(place, layer))
+
+
+def _batch_norm(place: str, layer: Any) -> tuple[Numbers, Numbers]:
+    """Factor and shift of weight * (x - mean) / sqrt(var + eps) + bias, with the mean and var of the training."""
     if layer.running_mean is None:
         raise UnsupportedModelError(
             place, "keep running statistics, so that a row's score does not depend on its batch", "track_running_stats=False",
             "train it with track_running_stats=True",
         )  # fmt: skip
-    _expect(builder, layer.num_features, place)
     factor = 1 / np.sqrt(_numbers(layer.running_var, place) + layer.eps)
     shift = -_numbers(layer.running_mean, place) * factor
     if layer.affine:
         weight = _numbers(layer.weight, place)
         factor, shift = weight * factor, weight * shift + _numbers(layer.bias, place)
-    builder.scale(factor, shift)
+    return factor, shift
 
 
 def _expect(builder: NetworkBuilder, width: int, place: str) -> None:
@@ -121,12 +138,256 @@ def _score(model: Any, X: Any) -> Numbers:
     """The model's own scores, in its own precision (float32 for half precision), from a copy in eval mode."""
     double = any(parameter.dtype == torch.float64 for parameter in model.parameters())
     dtype = torch.float64 if double else torch.float32
-    layers, _ = _split(copy.deepcopy(model).eval().to("cpu", dtype))
+    bare = copy.deepcopy(model).eval().to("cpu", dtype)
     rows = torch.as_tensor(np.asarray(dense(X), dtype=np.float64)).to(dtype)
     with torch.no_grad():
-        for _, layer in layers:
+        if not _is_plain(model):
+            return np.asarray(_before_activation(bare)(rows).numpy(), dtype=np.float64).reshape(len(rows), -1)
+        for _, layer in _split(bare)[0]:
             rows = layer(rows)
     return np.asarray(rows.numpy(), dtype=np.float64)
+
+
+# -- modules with a forward of their own ----------------------------------------------------------------------------------
+
+
+def _is_plain(model: Any) -> bool:
+    """Whether a model is a row of layers that need no graph."""
+    layers = [layer for _, layer in _layers(model)]
+    known = all(type(layer).__module__.startswith("torch.nn") for layer in layers)
+    return _is(model, nn.Sequential, nn.Linear) and known and not any(_is(layer, *_PIECEWISE) for layer in layers)
+
+
+def _traced(model: Any) -> Any:
+    try:
+        return fx.symbolic_trace(copy.deepcopy(model).eval())
+    except Exception as error:
+        raise UnsupportedModelError(
+            f"A {type(model).__name__}", "compute the same layers for every row, so that its graph can be read (torch.fx)",
+            f"{type(error).__name__}: {str(error).splitlines()[0]}",
+            "take what depends on the values of a row (if, for) out of forward, or export it to ONNX and read the file",
+        ) from None  # fmt: skip
+
+
+def _end(graph: Any) -> tuple[Any, str | None]:
+    """The node that makes the scores, and the activation that follows it."""
+    node = next(iter(node for node in graph.graph.nodes if node.op == "output")).args[0]
+    while isinstance(node, fx.Node) and _called(graph, node) in ("squeeze", "flatten", "dropout", "identity"):
+        node = node.args[0]
+    if not isinstance(node, fx.Node):
+        raise UnsupportedModelError("A torch module", "give one tensor", type(node).__name__, "wrap it in one that does")
+    kind = {"sigmoid": "sigmoid", "softmax": "softmax", "log_softmax": "softmax", "logsoftmax": "softmax"}.get(
+        _called(graph, node)
+    )
+    if kind == "softmax":
+        _refuse_other_dimension(graph, node)
+    return (node.args[0], kind) if kind else (node, None)
+
+
+def _refuse_other_dimension(graph: Any, node: Any) -> None:
+    """Refuse a softmax over something else than the classes of a row."""
+    dim = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else None)
+    if node.op == "call_module":
+        dim = graph.get_submodule(node.target).dim
+    if dim not in (None, 1, -1):
+        raise PredictorError("A last softmax", "normalise over the classes of each row", f"dim={dim}", "use dim=1")
+
+
+def _called(graph: Any, node: Any) -> str:
+    """What a node calls, in small letters: the class of a module, the name of a function or method."""
+    if node.op == "call_module":
+        layer = graph.get_submodule(node.target)
+        return "identity" if _is(layer, *_NEUTRAL) else type(layer).__name__.lower()
+    return str(getattr(node.target, "__name__", node.target)).lower()
+
+
+def _before_activation(model: Any) -> Any:
+    """The module's own computation up to the scores."""
+    traced = _traced(model)
+    end, _ = _end(traced)
+    for node in traced.graph.nodes:
+        if node.op == "output":
+            node.args = (end,)
+    traced.graph.eliminate_dead_code()
+    traced.recompile()
+    return traced
+
+
+def _read_graph(model: Any, inputs: ModelInputs) -> Form:
+    traced = _traced(model)
+    end, activation = _end(traced)
+    walk = _Walk(traced, PiecewiseLinear(inputs, type(model).__name__))
+    scores = walk.value(end)
+    if activation == "softmax" and scores.width == 1:
+        raise PredictorError("A last softmax", "have at least two classes", "one, whose probability is always 1", "use Sigmoid")
+    link, classes = link_of_outputs(scores.width, activation, None, tie=True)
+    return walk.graph.finish(scores, link, classes)
+
+
+class _Walk:
+    """The values of a graph's nodes, each made once."""
+
+    def __init__(self, traced: Any, graph: PiecewiseLinear) -> None:
+        self.traced, self.graph = traced, graph
+        self._known: dict[Any, Any] = {}
+
+    def value(self, node: Any) -> Affine:
+        """The value of a node; refuses a number in its place."""
+        made = self.any(node)
+        if not isinstance(made, Affine):
+            raise UnsupportedModelError(f"A {self.graph.by}", "compute with what it reads", f"{node}", "check its forward")
+        return made
+
+    def any(self, node: Any) -> Any:
+        """The value of a node, or a number or array that does not depend on the row."""
+        if not isinstance(node, fx.Node):
+            return node
+        if node not in self._known:
+            self._known[node] = self._made(node)
+        return self._known[node]
+
+    def _made(self, node: Any) -> Any:
+        if node.op == "placeholder":
+            return self._input(node)
+        if node.op == "get_attr":
+            thing: Any = self.traced
+            for part in node.target.split("."):
+                thing = getattr(thing, part)
+            return _numbers(thing, f"Parameter {node.target}")
+        if node.op == "call_module":
+            return self._layer(node)
+        return self._operation(node)
+
+    def _input(self, node: Any) -> Affine:
+        others = [other.name for other in self.traced.graph.nodes if other.op == "placeholder" and other is not node]
+        if any(other.users for other in self.traced.graph.nodes if other.op == "placeholder" and other is not node):
+            raise UnsupportedModelError(
+                f"A {self.graph.by}", "read one tensor of rows", f"the arguments {', '.join([node.name, *others])}",
+                "wrap it in a module that takes one tensor and slices it",
+            )  # fmt: skip
+        return self.graph.input()
+
+    def _layer(self, node: Any) -> Affine:
+        layer, x = self.traced.get_submodule(node.target), self.value(node.args[0])
+        place = f"Layer {node.target} ({type(layer).__name__})"
+        if _is(layer, nn.Linear):
+            weights = _numbers(layer.weight, place)
+            self._expect(x, weights.shape[1], place, node)
+            return x.map(weights, 0.0 if layer.bias is None else _numbers(layer.bias, place))
+        if _is(layer, nn.BatchNorm1d):
+            self._expect(x, layer.num_features, place, node)
+            return x.scaled(*_batch_norm(place, layer))
+        if _is(layer, nn.ReLU):
+            return self.graph.relu(x)
+        for cls, made in _PIECEWISE.items():
+            if _is(layer, cls):
+                return made(self.graph, layer, x)
+        if _is(layer, *_NEUTRAL) or (_is(layer, nn.Flatten) and layer.start_dim in (1, -1)):
+            return x
+        if _is(layer, *_ACTIVATIONS):
+            raise UnsupportedModelError(place, "be the last layer", "layers after it", "use ReLU between layers")
+        raise _unreadable(place, type(layer).__name__, repr(layer))
+
+    def _expect(self, x: Affine, width: int, place: str, node: Any) -> None:
+        if x.width != width:
+            if node.args[0].op == "placeholder":
+                self.graph.inputs.counted(width, self.graph.by)
+            raise PredictorError(place, f"have {x.width} inputs, as what comes before gives", width, "check the model")
+
+    def _operation(self, node: Any) -> Any:
+        name = _called(self.traced, node)
+        args, options = [self.any(each) if not isinstance(each, (tuple, list)) else each for each in node.args], dict(node.kwargs)
+        made = _OPERATIONS.get(name)
+        if made is not None:
+            result = made(self, args, options)
+            if result is not None:
+                return result
+        shown = ", ".join(str(each) for each in node.args)
+        raise _unreadable(f"Operation {name}({shown}) of a {self.graph.by}", name, name)
+
+
+def _sum(walk: _Walk, args: list[Any], options: dict[str, Any], sign: float = 1.0) -> Any:
+    one, other = args[0], args[1]
+    factor = sign * float(options.get("alpha", 1.0))
+    if isinstance(one, Affine) and isinstance(other, Affine):
+        return walk.graph.add(one, other, factor)
+    if isinstance(one, Affine):
+        return one.scaled(1.0, factor * np.asarray(other, dtype=np.float64))
+    return other.scaled(factor, np.asarray(one, dtype=np.float64)) if isinstance(other, Affine) else None
+
+
+def _product(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    one, other = args if isinstance(args[0], Affine) else args[::-1]
+    return None if isinstance(other, Affine) or not isinstance(one, Affine) else one.scaled(other)
+
+
+def _quotient(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    one, other = args
+    return None if isinstance(other, Affine) else one.scaled(1.0 / np.asarray(other, dtype=np.float64))
+
+
+def _joined(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    dim = options.get("dim", args[1] if len(args) > 1 else 0)
+    parts = options.get("tensors", args[0] if args else ())
+    return walk.graph.join([walk.value(part) for part in parts]) if dim in (1, -1) else None
+
+
+def _some(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    """x[:, 3:], x[:, [0, 2]], x[..., 1:2]."""
+    value, index = args
+    if not isinstance(index, tuple) or len(index) != 2 or index[0] not in (slice(None), ...):
+        return None
+    chosen = index[1]
+    if isinstance(chosen, int):
+        return value.entries(slice(chosen, chosen + 1 if chosen != -1 else None))
+    return value.entries(chosen if isinstance(chosen, slice) else list(chosen))
+
+
+def _clamped(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    low, high = (options.get(name, args[i] if len(args) > i else None) for i, name in ((1, "min"), (2, "max")))
+    return walk.graph.clipped(args[0], low, high)
+
+
+def _linear(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    weights = args[1] if len(args) > 1 else walk.any(options["weight"])
+    bias = args[2] if len(args) > 2 else walk.any(options.get("bias"))
+    return args[0].map(weights, 0.0 if bias is None else bias)
+
+
+def _hard_tanh(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    low, high = (
+        options.get(name, args[i] if len(args) > i else end) for i, name, end in ((1, "min_val", -1.0), (2, "max_val", 1.0))
+    )
+    return walk.graph.clipped(args[0], low, high)
+
+
+def _same(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    return args[0]
+
+
+def _flat(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
+    return args[0] if options.get("start_dim", args[1] if len(args) > 1 else 0) in (1, -1) else None
+
+
+#: name of a function or method -> what it makes of its arguments; None if not of these
+_OPERATIONS: dict[str, Callable[[_Walk, list[Any], dict[str, Any]], Any]] = {
+    **dict.fromkeys(("add", "add_", "__add__", "iadd"), _sum),
+    **dict.fromkeys(("sub", "sub_", "isub"), lambda walk, args, options: _sum(walk, args, options, -1.0)),
+    **dict.fromkeys(("mul", "mul_", "imul"), _product),
+    **dict.fromkeys(("truediv", "div", "div_", "itruediv"), _quotient),
+    "neg": lambda walk, args, options: args[0].scaled(-1.0),
+    **dict.fromkeys(("relu", "relu_"), lambda walk, args, options: walk.graph.relu(args[0])),
+    "leaky_relu": lambda walk, args, options: walk.graph.leaky(args[0], options.get("negative_slope", (*args, 0.01)[1])),
+    "relu6": lambda walk, args, options: walk.graph.clipped(args[0], 0.0, 6.0),
+    "hardtanh": _hard_tanh,
+    **dict.fromkeys(("clamp", "clip"), _clamped),
+    "abs": lambda walk, args, options: walk.graph.leaky(args[0], -1.0),
+    **dict.fromkeys(("cat", "concat"), _joined),
+    "getitem": _some,
+    "linear": _linear,
+    "flatten": _flat,
+    **dict.fromkeys(("dropout", "contiguous", "float", "double", "clone", "detach"), _same),
+}
 
 
 for _name in ("Sequential", "Linear", "Module"):

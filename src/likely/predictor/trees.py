@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from likely.errors import PredictorError
 from likely.predictor.forms import NODE, TreeEnsemble
 from likely.predictor.links import Link
+from likely.predictor.mixing import refuse_mixed
 from likely.predictor.wires import ModelInputs, Wire
 from likely.schema.region import above, below
 from likely.schema.values import LARGEST, Numbers, Value, code_number
@@ -76,6 +77,7 @@ def tree_ensemble(
         average: Whether the sum of the trees is divided by their number.
         by: The class of the model, for error messages.
     """
+    refuse_mixed(inputs, by)
     _refuse_bad_inputs(inputs, splits, by)
     nodes = _Nodes(inputs, splits)
     for w in np.unique(splits.wire[splits.wire >= 0]):
@@ -129,14 +131,15 @@ class _Nodes:
         holed = np.full(len(at), splits.hole is not None)
         if splits.with_hole is not None:
             holed &= splits.with_hole[at]
-        if wire.numeric and atoms.size == 0 and wire.constant is None and not holed.any():
+        whole = wire.before_edges() is None
+        if whole and wire.numeric and atoms.size == 0 and wire.constant is None and not holed.any():
             self._test_numbers(wire, at)
             return
         thresholds, place = np.unique(splits.threshold[at], return_inverse=True)
         keys, which = np.unique(4 * place + 2 * splits.missing_left[at] + holed, return_inverse=True)
         threshold, missing_left, holed = thresholds[keys // 4][:, None], (keys & 2 > 0)[:, None], (keys & 1 > 0)[:, None]
-        breaks = [_last_before(wire, threshold[:, 0], strict=splits.strict)]
-        if splits.hole is not None:
+        breaks = _breaks(wire, threshold[:, 0], strict=splits.strict)
+        if splits.hole is not None and whole:
             first, last = np.array(splits.hole)[:, None]
             breaks += [_last_before(wire, first, strict=True), _last_before(wire, last, strict=False)]
         pieces = _pieces(wire, atoms, breaks)
@@ -154,7 +157,8 @@ class _Nodes:
         holds[np.repeat(np.arange(len(sets)), [len(members) for members in sets]), column] = True
         # The whole part of a number is m from m up to m + 1, but 0 from above -1.
         ends = np.unique(np.concatenate([np.where(known == 0, above(-1.0), known), known + 1]))
-        pieces = _pieces(wire, atoms, list(_last_before(wire, ends, strict=True)[:, None]))
+        whole = wire.before_edges() is None
+        pieces = _pieces(wire, atoms, list(_last_before(wire, ends, strict=True)[:, None]) if whole else _breaks(wire, ends))
         whole = np.trunc(pieces.reads[0])
         left = holds[:, [int(np.argmax(known == m)) if m in known else -1 for m in whole]]
         left = np.where(np.isnan(whole), self.splits.missing_left[at][:, None], left)
@@ -187,6 +191,14 @@ class _Nodes:
 
     def finished(self) -> NDArray[np.void]:
         return np.concatenate([self.nodes, *self.extra])
+
+
+def _breaks(wire: Wire, thresholds: Numbers, *, strict: bool = True) -> list[Numbers]:
+    """Where the answers to tests against thresholds may change: per test, or wherever what the model reads changes at all."""
+    steps = wire.before_edges()
+    if steps is None:
+        return [_last_before(wire, thresholds, strict=strict)]
+    return list(_last_before(steps[0], steps[1], strict=True)[:, None])
 
 
 def _last_before(wire: Wire, thresholds: Numbers, *, strict: bool) -> Numbers:

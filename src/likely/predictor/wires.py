@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.errors import PredictorError
+from likely.errors import PredictorError, UnsupportedModelError
+from likely.predictor.curves import CurveStep
 from likely.predictor.forms import Column
 from likely.schema import Schema
 from likely.schema.features import Continuous, Feature, Integer, Mixed
@@ -59,6 +60,35 @@ class Step:
         return result
 
 
+@dataclass(frozen=True)
+class Map(Step):
+    """A function of one number, computed by whoever computes it in the user's pipeline.
+
+    It is monotone, up to the rounding of its own arithmetic; or it is constant between `edges`, from each one up to the next.
+    """
+
+    op: str = "map"
+    #: From an array of numbers to what becomes of each.
+    function: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray
+    #: What it is, for error messages.
+    called: str = "a function"
+    falling: bool = False
+    edges: tuple[float, ...] | None = None
+    #: The function as data, for linear models and networks; empty if it is known by its arithmetic alone.
+    curve: tuple[CurveStep, ...] = ()
+
+    def apply(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """What the function makes of the numbers, in the precision that it gives.
+
+        Args:
+            numbers: An array of floats.
+        """
+        if not numbers.size:
+            return numbers
+        with np.errstate(all="ignore"):
+            return np.asarray(self.function(numbers.ravel())).reshape(numbers.shape)
+
+
 FLOAT32 = Step("float32")
 FLOAT64 = Step("float64")
 
@@ -96,6 +126,8 @@ class Wire:
             if wire.constant is not None:
                 constant = float(step.apply(np.array([wire.constant], dtype=held))[0])
             dtype = step.op if step.op in CASTS else held
+            if isinstance(step, Map):
+                dtype = step.apply(np.zeros(1, dtype=held)).dtype.name
             wire = replace(wire, atoms=tuple(atoms), steps=(*wire.steps, step), dtype=dtype, constant=constant)
         return wire
 
@@ -159,7 +191,7 @@ class Wire:
         return reads
 
     def column(self, by: str, feature: Feature | None = None) -> Column:
-        """The input of a linear model or a network; refuses missing values, and clipping of numbers of the feature.
+        """The input of a linear model or a network; refuses missing values, and functions that are no data.
 
         Args:
             by: The class of the model, for error messages.
@@ -171,15 +203,40 @@ class Wire:
                 f"Feature {self.name!r}", f"not be missing where {by} reads it", "a missing value",
                 "put a SimpleImputer before it", feature=self.name,
             )  # fmt: skip
-        slope, center, intercept = self._affine(by, feature) if self.numeric else (0.0, 0.0, 0.0)
-        return Column(self.feature, slope, intercept, tuple(table), not self.numeric, center)
+        if not self.numeric or self.constant is not None:
+            return Column(self.feature, 0.0, self.constant or 0.0, tuple(table), not self.numeric)
+        bends = next((k for k, step in enumerate(self.steps) if self._bends(k, feature)), len(self.steps))
+        slope, center, intercept = self._affine(self.steps[:bends])
+        curve = tuple(part for step in self.steps[bends:] for part in self._curve(step, by))
+        return Column(self.feature, slope, intercept, tuple(table), False, center, curve)
 
-    def _affine(self, by: str, feature: Feature | None) -> tuple[float, float, float]:
+    def _bends(self, k: int, feature: Feature | None) -> bool:
+        """Whether step k is no linear function of the numbers that it is given."""
+        step = self.steps[k]
+        return isinstance(step, Map) or (step.op in ("at_least", "at_most") and self._clips(k, feature))
+
+    def _curve(self, step: Step, by: str) -> tuple[CurveStep, ...]:
+        """A step as one of a curve."""
+        if isinstance(step, Map):
+            if not step.curve:
+                raise UnsupportedModelError(
+                    f"Feature {self.name!r}", f"be read by {by} as a function that likely has as data", f"{step.called} of it",
+                    "use a model of trees behind it, for which that is another threshold; or compute the column before the"
+                    " pipeline, and give it to the schema", feature=self.name,
+                )  # fmt: skip
+            return step.curve
+        if step.op in ("at_least", "at_most"):
+            return (CurveStep(step.op, intercept=step.value),)
+        if step.op in _INVERSES:
+            slope, center, intercept = self._affine((step,))
+            return (CurveStep("affine", slope, intercept - slope * center),)
+        return ()  # a cast, or a missing value that is filled: of numbers, nothing
+
+    @staticmethod
+    def _affine(steps: Iterable[Step]) -> tuple[float, float, float]:
         """Slope, center and intercept: what is subtracted before anything else is done is the center."""
-        if self.constant is not None:
-            return 0.0, 0.0, self.constant
         slope, center, intercept = 1.0, 0.0, 0.0
-        for k, step in enumerate(self.steps):
+        for step in steps:
             if step.op in ("subtract", "add"):
                 shift = step.value if step.op == "add" else -step.value
                 untouched = slope == 1.0 and center == intercept == 0.0
@@ -188,11 +245,6 @@ class Wire:
                 slope, intercept = slope * step.value, intercept * step.value
             elif step.op == "divide":
                 slope, intercept = slope / step.value, intercept / step.value
-            elif step.op in ("at_least", "at_most") and self._clips(k, feature):
-                raise PredictorError(
-                    f"Feature {self.name!r}", f"not be clipped before {by}", f"{step.op.replace('_', ' ')} {step.value}",
-                    "narrow the feature's bounds to what is not clipped, or use clip=False", feature=self.name,
-                )  # fmt: skip
         return slope, center, intercept
 
     def _clips(self, k: int, feature: Feature | None) -> bool:
@@ -206,8 +258,17 @@ class Wire:
     @property
     def rising(self) -> bool:
         """Whether what the model reads never falls as the feature's number rises (else it never rises)."""
-        flips = sum(step.op in ("multiply", "divide") and step.value < 0 for step in self.steps)
+        flips = sum(
+            step.falling if isinstance(step, Map) else step.op in ("multiply", "divide") and step.value < 0 for step in self.steps
+        )
         return flips % 2 == 0
+
+    def before_edges(self) -> tuple[Wire, Numbers] | None:
+        """The wire up to the first function that is constant between edges, and these; None if there is none."""
+        for k, step in enumerate(self.steps):
+            if isinstance(step, Map) and step.edges is not None:
+                return replace(self, steps=self.steps[:k]), np.array(step.edges)
+        return None
 
     def cut(self, thresholds: Numbers, *, strict: bool = False) -> Numbers:
         """For each t, the end of the numbers x with apply(x) <= t (or < t): the largest, or if falling the smallest.

@@ -7,6 +7,7 @@ import numpy as np
 from likely.circuit import Circuit
 from likely.errors import ProblemError
 from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor.composite import parts_of
 from likely.problem.goal import Alternative, Goal
 from likely.problem.plausibility import Coherence, Plausibility
 from likely.schema import Schema
@@ -26,10 +27,11 @@ def check_parts(
         plausibility: How likely a row must be.
         coherence: How well its values must fit together.
     """
-    if isinstance(form, TreeEnsemble):
-        _check_features(schema, int(form.nodes["feature"].max(initial=-1)))
-    elif isinstance(form, LinearModel | ReluNetwork):
-        _check_columns(schema, form)
+    for part in parts_of(form):
+        if isinstance(part, TreeEnsemble):
+            _check_features(schema, int(part.nodes["feature"].max(initial=-1)))
+        elif isinstance(part, LinearModel | ReluNetwork):
+            _check_columns(schema, part)
     if not goal.alternatives:
         raise ProblemError("A goal", "have at least one alternative", "none", "use to_class, probability or prediction")
     for alternative in goal.alternatives:

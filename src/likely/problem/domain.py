@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.predictor import TreeEnsemble
+from likely.predictor import LinearModel, ReluNetwork
+from likely.predictor.composite import parts_of, trees_of
 from likely.problem.problem import Problem
 from likely.schema import Feature
 from likely.schema.costs import Cost, MixedCost
@@ -96,9 +97,13 @@ def _breakpoints(problem: Problem) -> list[Numbers]:
 def _feature_breakpoints(problem: Problem, j: int) -> Numbers:
     parts = [rule_breakpoints(problem.rules, j)]
     parts += [demand.circuit.cells[j].breaks for demand in (problem.plausibility, problem.coherence) if demand is not None]
-    if isinstance(problem.form, TreeEnsemble):
-        tests = problem.form.nodes[problem.form.nodes["feature"] == j]
+    for trees in trees_of(problem.form):
+        tests = trees.nodes[trees.nodes["feature"] == j]
         parts += [tests["low"], np.nextafter(tests["high"], np.inf)]
+    for part in parts_of(problem.form):
+        # A node is cut between cells first: where a curve has its kinks, it is straight on either side.
+        if isinstance(part, LinearModel | ReluNetwork) and part.curved:
+            parts += [column.kinks for column in part.columns if column.feature == j]
     return np.concatenate(parts)  # in any order: `partition` sorts them
 
 

@@ -153,13 +153,14 @@ def between(form: Form, low: float = -math.inf, high: float = math.inf, *, outpu
     return Goal((_within(np.eye(form.outputs)[output], low + margin, high - margin),), sentence)
 
 
-def prediction(form: Form, low: float = -math.inf, high: float = math.inf) -> Goal:
+def prediction(form: Form, low: float = -math.inf, high: float = math.inf, *, margin: float | None = None) -> Goal:
     """A regressor's prediction lies between two numbers, up to what a model that computes in singles rounds.
 
     Args:
         form: The regressor.
         low: The lower end; infinite if there is none.
         high: The upper end; infinite if there is none.
+        margin: How far from either end its score must keep, instead of what singles round.
     """
     if form.link.classifies:
         raise ProblemError("A goal for a prediction", "be asked of a regressor", f"classes {list(form.classes)}", "use to_class")
@@ -168,10 +169,12 @@ def prediction(form: Form, low: float = -math.inf, high: float = math.inf) -> Go
         if high <= 0:
             raise ProblemError("A goal for a prediction", "be above 0, as all predictions are", ends, "raise it")
         ends = math.log(low) if low > 0 else -math.inf, math.log(high) if high < math.inf else math.inf
-    return replace(between(form, *_outwards(*ends)), sentence=f"the prediction lies between {low:g} and {high:g}")
+    sentence = f"the prediction lies between {low:g} and {high:g}"
+    goal = between(form, *_outwards(*ends)) if margin is None else between(form, *ends, margin=margin)
+    return replace(goal, sentence=sentence)
 
 
-def probability(form: Form, label: Any, low: float = 0.0, high: float = 1.0) -> Goal:
+def probability(form: Form, label: Any, low: float = 0.0, high: float = 1.0, *, margin: float | None = None) -> Goal:
     """The model's probability of a class lies between two numbers, up to what a model that computes in singles rounds.
 
     Args:
@@ -179,18 +182,22 @@ def probability(form: Form, label: Any, low: float = 0.0, high: float = 1.0) -> 
         label: The class, as the classifier names it.
         low: The least probability.
         high: The greatest probability.
+        margin: How far from either end scores must keep, instead of what singles round.
     """
     index = _class_index(form, label)
     if not (0 <= low <= high <= 1 and (low, high) != (0, 1)):
         raise ProblemError("A probability to reach", "have 0 <= low <= high <= 1, not all of it", (low, high), "give a bound")
     sentence = f"the probability of {form.classes[index]!r} lies between {low:g} and {high:g}"
+    if margin is not None:
+        exact = _probability(form, index, low, high, outwards=False)
+        return Goal(tuple(replace(each, lower=each.lower + margin) for each in exact), sentence)
     # no end is widened away
     wider_low = low - SINGLES_ROUNDING if low > SINGLES_ROUNDING else low
     wider_high = high + SINGLES_ROUNDING if high < 1 - SINGLES_ROUNDING else high
     return Goal(_probability(form, index, wider_low, wider_high), sentence)
 
 
-def _probability(form: Form, index: int, low: float, high: float) -> tuple[Alternative, ...]:
+def _probability(form: Form, index: int, low: float, high: float, *, outwards: bool = True) -> tuple[Alternative, ...]:
     kind, count = form.link.kind, len(form.classes)
     reached = index if low > 0.5 else 1 - index if count == 2 and high < 0.5 else None
     if kind == "shares":
@@ -199,7 +206,8 @@ def _probability(form: Form, index: int, low: float, high: float) -> tuple[Alter
         sign = 1.0 if index == 1 else -1.0
         coefficients = np.array([-sign, sign]) if kind == "softmax" else np.array([sign])
         ends = (2 * low - 1, 2 * high - 1) if kind == "huber" else logit(_doubles(low, high)) / form.link.scale
-        ends = _outwards(ends[0] if low > 0 else -math.inf, ends[1] if high < 1 else math.inf)
+        ends = (ends[0] if low > 0 else -math.inf, ends[1] if high < 1 else math.inf)
+        ends = _outwards(*ends) if outwards else ends
         return (_within(coefficients, *ends, reached),)
     if kind != "softmax":
         hint = "use to_class, or between for a score"

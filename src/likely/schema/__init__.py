@@ -14,6 +14,7 @@ from likely.schema.constraints import (
     Range,
 )
 from likely.schema.features import Binary, Categorical, Continuous, Feature, Integer, Mixed, Ordinal
+from likely.schema.max_change import MaxChange
 from likely.schema.schema import Schema
 from likely.schema.validate import ValidationReport
 
@@ -32,6 +33,7 @@ __all__ = [
     "Increasing",
     "Integer",
     "LinearConstraint",
+    "MaxChange",
     "MaxChanges",
     "Mixed",
     "Ordinal",

@@ -20,6 +20,7 @@ from likely._display.numbers import number_text
 from likely.errors import SchemaError
 from likely.schema.conditions import Condition, changes, condition_from_dict, decreases, increases
 from likely.schema.constraint import Constraint, literal, refusal
+from likely.schema.max_change import MaxChange
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.rules import AtMost, Clause, LinearRow, Rule
 from likely.schema.values import LARGEST, Name, Numbers, Value, plain, plain_name, show_number
@@ -431,7 +432,18 @@ class MaxChanges(Constraint):
 
 RULES: dict[str, type[Constraint]] = {
     kind.rule: kind
-    for kind in (Immutable, Increasing, Decreasing, Range, AllowedValues, Implies, Forbid, LinearConstraint, MaxChanges)
+    for kind in (
+        Immutable,
+        Increasing,
+        Decreasing,
+        Range,
+        AllowedValues,
+        Implies,
+        Forbid,
+        LinearConstraint,
+        MaxChanges,
+        MaxChange,
+    )
 }
 
 

@@ -145,7 +145,18 @@ def _holds_numbers(column: pd.Series[Any], name: Name) -> bool:
         return not texts and any(not isinstance(cell, bool) for cell in others)
     if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
         return True
-    raise _error(name, "hold numbers, text, truth values, categories or dates", f"dtype {dtype}", "convert the column")
+    raise _error(name, "hold numbers, text, truth values, categories or dates", f"dtype {dtype}", _conversion(dtype, name))
+
+
+def _conversion(dtype: Any, name: Name) -> str:
+    """How to make a column of a dtype that has no home one that has."""
+    if types.is_timedelta64_dtype(dtype):
+        return f"make a number of it, as a model reads it: hours are X[{name!r}] / pd.Timedelta('1h')"
+    if isinstance(dtype, pd.PeriodDtype):
+        return f"make days of it: X[{name!r}].dt.to_timestamp()"
+    if isinstance(dtype, pd.IntervalDtype):
+        return f"make ranked categories of it: X[{name!r}].astype('category').cat.as_ordered().cat.rename_categories(str)"
+    return "convert the column"
 
 
 def _zeros_and_ones(column: pd.Series[Any]) -> bool:
@@ -252,6 +263,9 @@ def _values(column: pd.Series[Any], name: Name) -> list[Value]:
         categories = list(column.dtype.categories)
         if any(isinstance(value, datetime.date) for value in categories):
             raise _error(name, "have no dates as categories", str(categories[0]), "convert it with .astype('datetime64[ns]')")
+        if any(isinstance(value, pd.Interval) for value in categories):
+            hint = f"write them as texts, which keep their order: X[{name!r}].cat.rename_categories(str)"
+            raise _error(name, "have texts or numbers as categories", str(categories[0]), hint)
         return [*(plain(value, name) for value in categories), *missing]
     if types.is_bool_dtype(column.dtype):
         return [False, True, *missing]

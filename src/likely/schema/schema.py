@@ -27,6 +27,7 @@ from likely.schema.constraints import (
 from likely.schema.contradiction import refuse_contradictions
 from likely.schema.costs import Cost, check_cost, cost_from_dict, fit_cost, unit_cost
 from likely.schema.features import Feature, feature_from_dict
+from likely.schema.frames import as_pandas
 from likely.schema.infer import Override, infer_feature
 from likely.schema.rules import Rule, all_satisfied
 from likely.schema.validate import ValidationReport, validate
@@ -109,7 +110,7 @@ class Schema:
             fees: What any change costs on top, for all features or per feature.
             tables: Prices of changes between values, per feature: `{old: {new: price}}`.
         """
-        _check_frame(X)
+        X = as_frame(X)
         _check_table(X)
         _check_names(X, features=features, weights=weights, tables=tables, fees=fees if isinstance(fees, Mapping) else None)
         if steps not in ("detect", None):
@@ -196,7 +197,7 @@ class Schema:
         Args:
             X: A table with the user's columns.
         """
-        _check_frame(X)
+        X = as_frame(X)
         self._refuse_missing(X.columns)
         numbers = np.empty((len(X), len(self.features)))
         for j, feature in enumerate(self.features):
@@ -213,6 +214,7 @@ class Schema:
             row: A dict, Series, one-row DataFrame, or values in the order of the features.
             complete: Whether an unknown value is an error.
         """
+        row = as_pandas(row)
         if isinstance(row, pd.DataFrame):
             if len(row) != 1:
                 raise SchemaError("A row", "be one row", f"a DataFrame of {len(row)} rows", "use X.iloc[[i]] or X.iloc[i]")
@@ -258,7 +260,7 @@ class Schema:
         Args:
             X: A table with the user's columns.
         """
-        _check_frame(X)
+        X = as_frame(X)
         return validate(self, X)
 
     def compile(self, factual: Numbers) -> tuple[Rule, ...]:
@@ -415,9 +417,16 @@ def _each(kind: type[Immutable | Increasing | Decreasing], names: Iterable[Name]
     return tuple(kind(name) for name in names)
 
 
-def _check_frame(X: Any) -> None:
+def as_frame(X: Any) -> pd.DataFrame:
+    """A table as a DataFrame of pandas; refuses what is none, of pandas or polars.
+
+    Args:
+        X: A table.
+    """
+    X = as_pandas(X)
     if not isinstance(X, pd.DataFrame):
         raise SchemaError("A table", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=[...])")
+    return X
 
 
 def _check_table(X: pd.DataFrame) -> None:

@@ -259,8 +259,10 @@ def _days_of(moments: pd.Series[Any], name: Name) -> Numbers:
     timed = (moments.dt.normalize() != moments) & moments.notna()
     if timed.any():
         raise SchemaError(
-            f"Feature {name!r}", "hold whole days", moments[timed].iloc[0], "drop the time with .dt.normalize()", feature=name
-        )
+            f"Feature {name!r}", "hold whole days", moments[timed].iloc[0],
+            "drop the time with .dt.normalize(); or make a number of it, as a model reads it: hours are"
+            f" (X[{name!r}] - pd.Timestamp('2000-01-01')) / pd.Timedelta('1h')", feature=name,
+        )  # fmt: skip
     days = moments.to_numpy(dtype="datetime64[D]").astype(np.int64).astype(np.float64)
     return np.where(moments.isna(), np.nan, days)
 

@@ -10,10 +10,12 @@ from likely._core import SearchProblem
 from likely._core import Share as CoreShare
 from likely.errors import ProblemError
 from likely.predictor import LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor.composite import is_plain
 from likely.problem import Problem
 from likely.problem.domain import Partition, partitions
 from likely.schema.rules import AtMost, Clause, Rule
 from likely.search.first_layer import first_layer
+from likely.search.graph import add_composite
 from likely.search.rounding import Sizes, refuse_noise, sizes_of, sizes_of_trees
 
 
@@ -26,11 +28,16 @@ def compiled(problem: Problem) -> SearchProblem:
         core.add_feature(
             part.atom, part.atom_cost, part.low, part.high, part.segments, part.segment, part.grid, float(factual), anchor
         )
-    refuse_noise(problem.goal.alternatives, _add_form(core, problem, anchors))
+    relaxations = 1
+    if not is_plain(problem.form):
+        relaxations = add_composite(core, problem.form)
+    else:
+        refuse_noise(problem.goal.alternatives, _add_form(core, problem, anchors))
     for alternative in problem.goal.alternatives:
         wanted = alternative.share
         share = None if wanted is None else CoreShare(wanted.output, wanted.scale, *wanted.log_ends)
-        core.add_alternative(np.ascontiguousarray(alternative.coefficients), np.ascontiguousarray(alternative.lower), share)
+        coefficients, lower = (np.repeat(part, relaxations, axis=0) for part in (alternative.coefficients, alternative.lower))
+        core.add_alternative(coefficients, lower, share)
     _add_plausibility(core, problem)
     _add_coherence(core, problem)
     for rule in problem.rules:

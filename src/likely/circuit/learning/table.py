@@ -12,6 +12,7 @@ import pandas as pd
 from likely.circuit.learning.bins import Indices
 from likely.errors import CircuitError
 from likely.schema import Binary, Categorical, Feature, Schema
+from likely.schema.frames import as_pandas
 from likely.schema.infer import infer_feature
 from likely.schema.values import EXACT_INTEGER, LARGEST, Name, Numbers, holds_dates
 
@@ -49,6 +50,7 @@ class Table:
 
 def table_of(X: pd.DataFrame | Numbers, y: Any, schema: Schema | None, weights: Any) -> Table:
     """The table that `learn` was given, encoded; refuses what is none."""
+    X, y = as_pandas(X), as_pandas(y)
     if not isinstance(X, pd.DataFrame) and not _is_encoded(X, schema):
         raise CircuitError("A table to learn from", "be a DataFrame", type(X).__name__, "use pd.DataFrame(X, columns=[...])")
     if 0 in X.shape:

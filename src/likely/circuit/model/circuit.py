@@ -25,6 +25,7 @@ from likely.circuit.model.tolerances import FLOOR
 from likely.errors import CircuitError
 from likely.schema import Feature
 from likely.schema.features import feature_from_dict
+from likely.schema.frames import as_pandas
 from likely.schema.values import Name, Numbers
 
 #: Of the JSON form.
@@ -150,6 +151,7 @@ class Circuit:
         Raises:
             CircuitError: If a column is missing, or the shapes do not fit.
         """
+        X = as_pandas(X)
         if isinstance(X, pd.DataFrame):
             rows = encoded_table(X, self.features, self.target, marginal=marginal)
         else:

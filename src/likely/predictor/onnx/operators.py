@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from likely.errors import PredictorError, UnsupportedModelError
+from likely.predictor.coverage import way_out
 from likely.predictor.links import Link
 from likely.predictor.network import link_of_outputs
 from likely.predictor.onnx.trees import classifier_of, regressor_of
@@ -32,8 +33,7 @@ def walk(graph: Graph, width: int) -> Head:
     for node in graph.nodes:
         if node.op not in OPERATORS:
             raise _cannot(
-                node, "be of an operator that likely can read", node.op,
-                f"there are {', '.join(OPERATORS)}; read the model that was exported instead",
+                node, "be of an operator that likely can read", node.op, way_out(f"onnx.{node.op}"),
             )  # fmt: skip
         missing = next((name for name in node.inputs if name and name not in values), None)
         if missing is not None:

@@ -1,5 +1,35 @@
 """Readers of scikit-learn's models and transformers; importing this registers them."""
 
-from likely.predictor.sklearn import boosting, hist, linear, network, pipeline, preprocessing, trees
+from likely.predictor.sklearn import (
+    boosting,
+    composites,
+    ensembles,
+    functions,
+    hist,
+    linear,
+    mixing,
+    naive_bayes,
+    network,
+    pipeline,
+    preprocessing,
+    selecting,
+    trees,
+    wrapping,
+)
 
-__all__ = ["boosting", "hist", "linear", "network", "pipeline", "preprocessing", "trees"]
+__all__ = [
+    "boosting",
+    "composites",
+    "ensembles",
+    "functions",
+    "hist",
+    "linear",
+    "mixing",
+    "naive_bayes",
+    "network",
+    "pipeline",
+    "preprocessing",
+    "selecting",
+    "trees",
+    "wrapping",
+]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from likely.errors import PredictorError, UnsupportedModelError
+from likely.errors import PredictorError
 from likely.predictor.forms import Form
 from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder
@@ -23,17 +23,10 @@ _REGRESSORS = {"identity": "identity", "exp": "exponential"}
 def _layers(model: Any, inputs: ModelInputs) -> NetworkBuilder:
     by = name_of(model)
     bound = bind(model, inputs)
-    if model.activation not in ("relu", "identity"):
-        raise UnsupportedModelError(
-            f"An {by}",
-            "have activation='relu' or 'identity'",
-            f"activation={model.activation!r}",
-            "fit it again with activation='relu'",
-        )
     builder = NetworkBuilder(bound, by)
     for i, (weights, bias) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
-        if i > 0 and model.activation == "relu":
-            builder.relu()
+        if i > 0 and model.activation != "identity":
+            builder.activate(model.activation)  # relu, tanh or logistic
         builder.affine(weights.T, bias)
     return builder
 

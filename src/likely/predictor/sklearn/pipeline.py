@@ -10,6 +10,7 @@ from sklearn import get_config
 
 from likely.errors import PredictorError
 from likely.predictor.forms import Form
+from likely.predictor.mixing import MixedInputs, side_by_side
 from likely.predictor.registry import Reader, reader_of, register, register_transformer, transformer_reader_of
 from likely.predictor.sklearn.common import (
     as_array,
@@ -22,6 +23,7 @@ from likely.predictor.sklearn.common import (
     name_of,
     refuse_unfitted,
 )
+from likely.predictor.sklearn.mixing import remixed
 from likely.predictor.wires import CASTS, ModelInputs, Step, Wire
 from likely.schema.values import Numbers
 
@@ -30,6 +32,8 @@ def transformed(transformer: Any, inputs: ModelInputs) -> ModelInputs:
     """What a fitted transformer or "passthrough" makes of the inputs."""
     if transformer is None or isinstance(transformer, str):
         return inputs
+    if isinstance(inputs, MixedInputs) and not hasattr(transformer, "steps"):
+        return remixed(transformer, inputs)
     return transformer_reader_of(transformer)(transformer, inputs)
 
 
@@ -132,6 +136,8 @@ def _weighted(inputs: ModelInputs, weight: float | None, by: str) -> ModelInputs
     """The inputs times a weight, which numpy first rounds to the precision of the array."""
     if weight is None:
         return inputs
+    if isinstance(inputs, MixedInputs):
+        return MixedInputs.of(inputs, [(weight * np.eye(len(inputs)), np.zeros(len(inputs)))], by)
     wires = []
     for wire in inputs.wires:
         dtype = wire.dtype.lower() if wire.dtype.lower() in CASTS else "float64"
@@ -143,6 +149,8 @@ def _weighted(inputs: ModelInputs, weight: float | None, by: str) -> ModelInputs
 def _side_by_side(model: Any, inputs: ModelInputs, parts: Sequence[ModelInputs], *, sparse: bool) -> ModelInputs:
     """The parts as one table: a DataFrame, whose columns keep their dtypes, or an array, which has one."""
     by = name_of(model)
+    if any(isinstance(part, MixedInputs) for part in parts):
+        return side_by_side(parts)
     output = getattr(model, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
     if sparse or output == "default":
         parts = [as_numbers(part, by) if sparse else as_array(part, by) for part in parts]

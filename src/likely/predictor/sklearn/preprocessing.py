@@ -42,7 +42,14 @@ def _divide(scale: Any, block: ModelInputs) -> Step:
     return Step("multiply", float(1.0 / scale)) if block.sparse else Step("divide", float(scale))
 
 
-def _standard(scaler: Any, c: int, block: ModelInputs) -> list[Step]:
+def standard_steps(scaler: Any, c: int, block: ModelInputs) -> list[Step]:
+    """What a StandardScaler does to column c.
+
+    Args:
+        scaler: It is fitted.
+        c: The place of the column.
+        block: All columns, as one array.
+    """
     dtype = np.dtype(dtype_of(block) if _CASTS_PARAMETERS and not block.sparse else "float64")
     shift = [Step("subtract", float(dtype.type(scaler.mean_[c])))] if scaler.with_mean else []
     return shift + ([_divide(dtype.type(scaler.scale_[c]), block)] if scaler.with_std else [])
@@ -91,12 +98,22 @@ def _ordinal(encoder: Any, inputs: ModelInputs) -> ModelInputs:
     return ModelInputs(inputs.schema, tuple(wire.coded(table[: len(wire.atoms), c], dtype) for c, wire in enumerate(bound.wires)))
 
 
+def _target(encoder: Any, inputs: ModelInputs) -> ModelInputs:
+    """The mean of the target per value, or one per value and class."""
+    bound, table = _encoded(encoder, inputs)
+    width = table.shape[1] // len(bound)
+    return ModelInputs(
+        inputs.schema,
+        tuple(wire.coded(table[: len(wire.atoms), c * width + k]) for c, wire in enumerate(bound.wires) for k in range(width)),
+    )
+
+
 def _encoded(encoder: Any, inputs: ModelInputs) -> tuple[ModelInputs, NDArray[Any]]:
     """The inputs, and what the encoder itself makes of a table whose rows are their first atoms, second atoms, ..."""
     bound = bind(encoder, inputs)
     for c, wire in enumerate(bound.wires):
         refuse_numbers(wire, name_of(encoder))
-        if encoder.handle_unknown == "error":
+        if getattr(encoder, "handle_unknown", None) == "error":
             _refuse_unknown(encoder, wire, encoder.categories_[c])
     asked = np.empty((max(len(wire.atoms) for wire in bound.wires), len(bound)), dtype=object)
     for c, wire in enumerate(bound.wires):
@@ -177,22 +194,41 @@ def _among_numbers(marker: float, wire: Wire, inputs: ModelInputs) -> bool:
     return bool(ends.min() <= marker <= ends.max())
 
 
-# -- the identity -----------------------------------------------------------------------------------------------------
-
-
-def _function(transformer: Any, inputs: ModelInputs) -> ModelInputs:
-    if transformer.func is not None:
-        called = getattr(transformer.func, "__name__", repr(transformer.func))
-        raise UnsupportedModelError(
-            "A FunctionTransformer", "be the identity (func=None)", f"func={called}",
-            "apply the function to the columns of the table before the pipeline, and to the schema's features",
+def _indicator(transformer: Any, inputs: ModelInputs) -> ModelInputs:
+    """1 where a value is missing."""
+    by = name_of(transformer)
+    bound = as_numbers(bind(transformer, inputs), by)
+    marks = [_marks(transformer, wire, inputs) for wire in bound.wires]
+    chosen = transformer.features_ if transformer.features == "missing-only" else range(len(bound))
+    fresh = [c for c, of_wire in enumerate(marks) if any(of_wire) and c not in chosen]
+    if fresh and transformer.error_on_new:
+        name = bound.wires[fresh[0]].name
+        raise PredictorError(
+            f"Feature {name!r}", f"not be missing where {by} has not seen it missing", "a missing value",
+            "fit it with error_on_new=False, or drop the missing value from the schema", feature=name,
         )  # fmt: skip
-    bound = bind(transformer, inputs)
-    return as_numbers(bound, name_of(transformer)) if transformer.validate else bound
+    return ModelInputs(inputs.schema, tuple(bound.wires[c].coded(marks[c], "bool") for c in chosen))
+
+
+def _imputer_by_rows(imputer: Any, inputs: ModelInputs) -> ModelInputs:
+    """An imputer that looks at other columns: it does nothing to rows that are complete."""
+    by = name_of(imputer)
+    block = as_block(bind(imputer, inputs), by)
+    for wire in block.wires:
+        if any(_marks(imputer, wire, inputs)):
+            raise UnsupportedModelError(
+                f"Feature {wire.name!r}", f"not be missing where {by} fills it in", "a missing value",
+                f"{by} fills a value from all columns of a row, which is no function of one feature: use SimpleImputer, or keep"
+                " missing values out of the schema and fill them in first", feature=wire.name,
+            )  # fmt: skip
+    if imputer.add_indicator:
+        shown = [block.wires[c].coded([False] * len(block.wires[c].atoms)) for c in imputer.indicator_.features_]
+        return replace(block, wires=(*block.wires, *shown))
+    return block
 
 
 for _name, _steps in {
-    "StandardScaler": _standard,
+    "StandardScaler": standard_steps,
     "MinMaxScaler": _min_max,
     "RobustScaler": _robust,
     "MaxAbsScaler": _max_abs,
@@ -201,4 +237,7 @@ for _name, _steps in {
 register_transformer("sklearn.OneHotEncoder", _one_hot)
 register_transformer("sklearn.OrdinalEncoder", _ordinal)
 register_transformer("sklearn.SimpleImputer", _imputer)
-register_transformer("sklearn.FunctionTransformer", _function)
+register_transformer("sklearn.TargetEncoder", _target)
+register_transformer("sklearn.MissingIndicator", _indicator)
+register_transformer("sklearn.KNNImputer", _imputer_by_rows)
+register_transformer("sklearn.IterativeImputer", _imputer_by_rows)

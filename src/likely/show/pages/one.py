@@ -9,6 +9,7 @@ from typing import Any
 from likely._display.markup import Html, el, join
 from likely._display.numbers import cost_text
 from likely.explain import Explanation, Front, Verification
+from likely.explain.outcomes import range_in_words
 from likely.schema.values import show_value
 from likely.show.pages.parts import answer_text, cards, claim_box, facts, row_table, spoken_value
 from likely.show.pages.pictures import front_picture
@@ -100,6 +101,8 @@ def _checks(verification: Verification | None) -> Html | None:
 def _evidence(explanation: Explanation) -> Html:
     query, bounds = explanation.query, explanation.bounds
     wanted = "any other class" if query.target is None else spoken_value(query.target)
+    if query.question.probability is not None:
+        wanted = f"{wanted}, {range_in_words(query.question)}"
     thresholds, coherences = (
         ", ".join(f"{show_value(label)} {cost_text(value)}" for label, value in asked)
         for asked in (explanation.thresholds, explanation.coherence_thresholds)

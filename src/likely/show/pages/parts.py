@@ -11,7 +11,7 @@ from likely._display.markup import Html, Part, el, join
 from likely._display.numbers import cost_text
 from likely.explain import Counterfactual, Explanation
 from likely.explain.query import rows_named
-from likely.explain.text import FIT, claim, joined
+from likely.explain.text import FIT, claim, joined, outcome, wanted
 from likely.schema.values import Value, show_value
 from likely.show.axis import told
 from likely.show.changes import Track, changes_of
@@ -44,9 +44,9 @@ def answer_text(explanation: Explanation) -> Html:
     """The best answer as a sentence, new values and old ones marked; or that there is none."""
     query = explanation.query
     if not explanation:
-        wanted = "anything else" if query.target is None else spoken_value(query.target)
         text = "Nothing that is allowed" if explanation.status == "infeasible" else "Nothing that was tried"
-        return join(f"{text} would make the model say ", el("b", wanted), ".")
+        verb, _, asked = wanted(query, spoken_value).partition(" ")
+        return join(f"{text} would make the model {verb} ", el("b", asked), ".")
     pairs = [(track, move) for track in changes_of(explanation) for move in track.moves if move.answer == 0]
     most = _main(explanation)
     left_out = len(pairs) - len(most)
@@ -56,8 +56,9 @@ def answer_text(explanation: Explanation) -> Html:
         if i in most
     ]
     moves += [Html(f"{left_out} smaller changes were made")] if left_out else []
-    before = None if query.label is None else join(" instead of ", el("s", spoken_value(query.label)))
-    end = join(", the model would decide ", el("b", spoken_value(explanation.best.label)), before, ".")
+    verb, new, old = outcome(explanation.best, spoken_value)
+    before = None if old is None else join(" instead of ", el("s", old))
+    end = join(f", the model would {verb} ", el("b", new), before, ".")
     return join("If ", Html(joined(moves)), end) if moves else join("Without any change", end)
 
 
