@@ -389,7 +389,7 @@ def test_cells_that_are_refused(feature: Any, value: Any, message: str) -> None:
         (
             Integer("f", 0, 1, dtype="date"),
             pd.Series(pd.to_datetime(["2026-01-31 12:00"])),
-            r"Feature 'f' must hold whole days; got 2026-01-31 12:00:00\. Hint: drop the time with \.dt\.normalize\(\)\.",
+            r"Feature 'f' must hold whole days; got 2026-01-31 12:00:00\. Hint: drop the time with \.dt\.normalize\(\)",
         ),
         (
             Integer("f", 0, 1, dtype="date"),

@@ -120,16 +120,17 @@ def _refuse_outside(wire: Wire, inputs: ModelInputs, named: _Named, called: str)
 # -- transformers that learn their function ----------------------------------------------------------------------------
 
 
-def _own(transformer: Any, c: int, width: int) -> Function:
-    """What a transformer itself makes of numbers in column c, beside columns of missing values."""
+def _own(transformer: Any, **learned: Any) -> Function:
+    """What a transformer itself makes of numbers in one column, by a copy of it that learned nothing but that column."""
+    alone = copy.copy(transformer)
+    vars(alone).pop("feature_names_in_", None)
+    vars(alone).update(n_features_in_=1, **learned)
 
     def function(numbers: NDArray[Any]) -> NDArray[Any]:
-        table = np.full((len(numbers), width), np.nan, dtype=numbers.dtype)
         largest = np.finfo(numbers.dtype).max
-        table[:, c] = np.clip(numbers, -largest, largest)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.asarray(transformer.transform(table))[:, c]
+            return np.asarray(alone.transform(np.clip(numbers, -largest, largest)[:, None]))[:, 0]
 
     return function
 
@@ -137,9 +138,9 @@ def _own(transformer: Any, c: int, width: int) -> Function:
 def _quantile(transformer: Any, inputs: ModelInputs) -> ModelInputs:
     by = name_of(transformer)
     block = as_block(bind(transformer, inputs), by)
+    functions = [_own(transformer, quantiles_=transformer.quantiles_[:, [c]]) for c in range(len(block))]
     steps = (
-        Map(function=_own(transformer, c, len(block)), called=f"a {by}", curve=_quantile_curve(transformer, c))
-        for c in range(len(block))
+        Map(function=function, called=f"a {by}", curve=_quantile_curve(transformer, c)) for c, function in enumerate(functions)
     )
     return replace(block, wires=tuple(wire.then(step, by=by) for wire, step in zip(block.wires, steps, strict=True)))
 
@@ -178,11 +179,9 @@ def _power_curve(transformer: Any, c: int) -> tuple[CurveStep, ...]:
 def _power(transformer: Any, inputs: ModelInputs) -> ModelInputs:
     by = name_of(transformer)
     block = as_block(bind(transformer, inputs), by)
-    bare = copy.copy(transformer)
-    bare.standardize = False
     wires = []
     for c, wire in enumerate(block.wires):
-        function = _own(bare, c, len(block))
+        function = _own(transformer, lambdas_=transformer.lambdas_[[c]], standardize=False)
         if transformer.method == "box-cox":
             function = _positive(function)
         powered = wire.then(Map(function=function, called=f"a {by}", curve=_power_curve(transformer, c)), by=by)
