@@ -311,7 +311,7 @@ def test_the_old_algorithm_is_refused():
 def test_the_boosted_regressor_of_medians_is_refused():
     fitted = AdaBoostRegressor(n_estimators=2).fit(TABLE[NUMBERS], TARGET)
     with pytest.raises(
-        UnsupportedModelError, match=r"got sklearn\.AdaBoostRegressor\. .*AdaBoostClassifier.*likely\.predictor\.register"
+        UnsupportedModelError, match=r"got sklearn\.AdaBoostRegressor\. .*weighted median; use GradientBoostingRegressor"
     ):
         read(fitted, SCHEMA)
 

@@ -173,8 +173,8 @@ void TreeMoves::each_move(const std::vector<double>& row, const Work& work) cons
 }
 
 // Changes until nothing is missed, but not of the feature that is to be kept.
-bool TreeMoves::close_gap(std::vector<double>& row, double most, std::size_t kept) {
-  while (evaluations_ > 0) {
+bool TreeMoves::close_gap(std::vector<double>& row, double most, std::size_t kept, const More& more) {
+  while (evaluations_ > 0 && more()) {
     evaluate(row);
     if (misses_ == 0) return cost_ < most;
     Move best{0, 0, 0};
@@ -189,8 +189,8 @@ bool TreeMoves::close_gap(std::vector<double>& row, double most, std::size_t kep
   return false;
 }
 
-void TreeMoves::save(std::vector<double>& row) {
-  while (evaluations_ > 0) {
+void TreeMoves::save(std::vector<double>& row, const More& more) {
+  while (evaluations_ > 0 && more()) {
     evaluate(row);
     Move best{0, 0, 0};
     each_move(row, [&](std::size_t j, double value, double cost, double missed) {
@@ -201,17 +201,17 @@ void TreeMoves::save(std::vector<double>& row) {
   }
 }
 
-bool TreeMoves::repair(std::vector<double>& row, double most) {
+bool TreeMoves::repair(std::vector<double>& row, double most, const More& more) {
   evaluations_ = tolerance::kRepairEvaluations;
-  if (!close_gap(row, most, row.size())) return false;
-  save(row);
+  if (!close_gap(row, most, row.size(), more)) return false;
+  save(row, more);
   return true;
 }
 
-void TreeMoves::improve(std::vector<double>& row) {
+void TreeMoves::improve(std::vector<double>& row, const More& more) {
   evaluations_ = tolerance::kMoveEvaluations;
-  save(row);
-  for (bool better = true; better && evaluations_ > 0;) {
+  save(row, more);
+  for (bool better = true; better && evaluations_ > 0 && more();) {
     better = false;
     const double most = domain_.cost(row.data());
     for (std::size_t j = 0; j < row.size() && !better; ++j) {
@@ -219,9 +219,9 @@ void TreeMoves::improve(std::vector<double>& row) {
       if (row[j] == f.factual || !f.has(f.factual)) continue;
       std::vector<double> other = row;
       other[j] = f.factual;
-      better = close_gap(other, most, j);
+      better = close_gap(other, most, j, more);
       if (!better) continue;
-      save(other);
+      save(other, more);
       row = std::move(other);
     }
   }

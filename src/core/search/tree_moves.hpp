@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,11 +22,14 @@ class TreeMoves {
   TreeMoves(const Forest& forest, const std::vector<Goal>& goals, const Likelihood& likelihood, std::size_t alternative,
             double threshold);
 
+  using More = std::function<bool()>;  // whether there is more time
+  static bool always() { return true; }
+
   // From a row, the changes that gain most per cost until all is reached, and then those that save most as long as it is; false
   // if that leads to no row that costs less than `most`.
-  bool repair(std::vector<double>& row, double most);
+  bool repair(std::vector<double>& row, double most, const More& more = always);
   // From a row that reaches all: each of its changes taken back and repaired by others, as long as that saves.
-  void improve(std::vector<double>& row);
+  void improve(std::vector<double>& row, const More& more = always);
 
  private:
   struct Move {
@@ -47,8 +51,8 @@ class TreeMoves {
   bool meets(const Forest::Condition& asked) const;
   template <class Work>
   void each_move(const std::vector<double>& row, const Work& work) const;
-  bool close_gap(std::vector<double>& row, double most, std::size_t kept);
-  void save(std::vector<double>& row);
+  bool close_gap(std::vector<double>& row, double most, std::size_t kept, const More& more);
+  void save(std::vector<double>& row, const More& more);
 
   const Forest& forest_;
   const Domain& domain_;

@@ -129,12 +129,12 @@ namespace {
 
 // A row that costs less than the best answer is worth the search for a better one still.
 void repair_and_improve(const Problem& problem, std::vector<double>& row, std::uint32_t alternative, SolutionPool& pool,
-                        Workspace& workspace) {
+                        Workspace& workspace, const TreeMoves::More& more = TreeMoves::always) {
   TreeMoves& moves = workspace.trees->moves[alternative];
   const double best = pool.best();
-  if (!moves.repair(row, pool.cutoff()) || !test_row(problem, row, alternative, pool, workspace)) return;
+  if (!moves.repair(row, pool.cutoff(), more) || !test_row(problem, row, alternative, pool, workspace)) return;
   if (!(pool.best() < best)) return;
-  moves.improve(row);
+  moves.improve(row, more);
   test_row(problem, row, alternative, pool, workspace);
   if (problem.likelihood) pull_back(problem, std::vector<double>(row), alternative, pool, workspace);
 }
@@ -185,14 +185,14 @@ void improve_answers(const Problem& problem, const std::vector<std::vector<doubl
   for (const Solution& each : answers_to_improve(problem, starts, pool, workspace)) {
     if (!more()) return;
     std::vector<double> row = each.row;
-    workspace.trees->moves[each.alternative].improve(row);
+    workspace.trees->moves[each.alternative].improve(row, more);
     if (test_row(problem, row, each.alternative, pool, workspace) && problem.likelihood)
       pull_back(problem, row, each.alternative, pool, workspace);
   }
   for (std::uint32_t a = 0; a < problem.alternatives.size() && more(); ++a) {
     std::vector<double> row;
     cheapest_row(problem.domain, whole(problem.domain), row);
-    repair_and_improve(problem, row, a, pool, workspace);
+    repair_and_improve(problem, row, a, pool, workspace, more);
   }
 }
 
