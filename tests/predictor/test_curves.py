@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -24,7 +26,7 @@ from sklearn.preprocessing import (
 
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor import read
-from likely.predictor.curves import CurveStep
+from likely.predictor.curves import CurveStep, jumps
 from likely.problem import Limits, Problem, to_class
 from likely.schema import Schema
 from likely.search import solve
@@ -114,3 +116,27 @@ def test_what_is_no_data_is_refused():
         CurveStep("cosine")
     with pytest.raises(PredictorError, match="have knots that rise"):
         CurveStep("interpolate", knots=(1.0, 0.0), values=(0.0, 1.0))
+
+
+@given(
+    edges=st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=5, unique=True).map(sorted),
+    kind=st.sampled_from(["rising", "falling", "bin"]),
+    numbers=st.lists(st.floats(-2e9, 2e9), min_size=1, max_size=20),
+    data=st.data(),
+)
+def test_jumps_are_exact_at_every_double(edges, kind, numbers, data):
+    """At the edges, at the doubles beside them, and anywhere: the value from the last edge on."""
+    values = np.array(data.draw(st.lists(st.floats(-9, 9), min_size=len(edges) + 1, max_size=len(edges) + 1)))
+    if kind == "bin":
+        values = np.where(np.arange(len(values)) == data.draw(st.integers(0, len(edges))), values[0], values[-1])
+    else:
+        values = np.sort(values)[:: 1 if kind == "rising" else -1]
+    at = np.array([*numbers, *edges, *np.nextafter(edges, -np.inf), *np.nextafter(edges, np.inf)])
+    reads = at
+    for step in jumps(np.array(edges), values):
+        reads = step.at(reads)
+    np.testing.assert_allclose(reads, values[np.searchsorted(edges, at, side="right")], rtol=0, atol=1e-14)
+
+
+def test_other_functions_that_jump_are_none():
+    assert jumps(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 1.0])) is None

@@ -234,6 +234,16 @@ CASES = {
     "bins_before_hist": lambda: case_of(
         encoded(HistGradientBoostingClassifier(max_iter=5), KBinsDiscretizer(4, encode="onehot-dense", strategy="uniform"))
     ),
+    "scorecard": lambda: case_of(encoded(LogisticRegression(max_iter=999), KBinsDiscretizer(4, strategy="uniform")), THREE),
+    "scorecard_scaled": lambda: case_of(
+        encoded(
+            LogisticRegression(max_iter=999),
+            make_pipeline(StandardScaler(), KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform"), StandardScaler()),
+        )
+    ),
+    "bins_before_a_network": lambda: case_of(
+        encoded(MLPClassifier((5,), max_iter=50), KBinsDiscretizer(4, encode="ordinal", strategy="uniform"))
+    ),
     "binarizer": lambda: case_of(encoded(forest(), Binarizer(threshold=2.5))),
     "target": lambda: case_of(
         make_pipeline(
@@ -372,6 +382,7 @@ EXPLAINED = {
     "quantile": small(forest(), QuantileTransformer(n_quantiles=20)),
     "log1p": small(tree(), FunctionTransformer(np.log1p)),
     "bins": small(forest(), KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform")),
+    "scorecard": small(LogisticRegression(), KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform")),
     "pca": small(make_pipeline(PCA(3), LogisticRegression())),
     "target": make_pipeline(make_column_transformer((TargetEncoder(), ["c"]), ("passthrough", ["n", "m"])), LogisticRegression()),
     "one_vs_rest": small(OneVsRestClassifier(LogisticRegression())),

@@ -48,7 +48,6 @@ _SMOOTH_MAP = _refused("what it makes of a row is a smooth function of several f
 _TEXT = _refused("it reads texts, not the columns of a table", "make numbers of the texts before the pipeline")
 _TARGETS = _refused("it is a transformer of targets, not of features", "leave it out of the model")
 _LINEAR = _where("a linear model or a ReLU network follows")
-_MONOTONE = _where("trees follow: it is another threshold; before a linear model or a network it is refused")
 _MEMBERS = _where("all its members are read")
 _CLUSTERS = _refused("distances to clusters are products of features", _TREES)
 
@@ -145,7 +144,7 @@ _SKLEARN_TRANSFORMERS: dict[str, Line] = {
         _LINEAR,
     ),
     "Binarizer": EXACTLY,
-    "KBinsDiscretizer": _MONOTONE,
+    "KBinsDiscretizer": EXACTLY,
     "PowerTransformer": EXACTLY,
     "QuantileTransformer": _where("trees follow, or its output is uniform"),
     "FunctionTransformer": _where(

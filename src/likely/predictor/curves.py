@@ -75,6 +75,35 @@ class CurveStep:
         return {**vars(self), "knots": list(self.knots), "values": list(self.values)}
 
 
+def jumps(edges: Numbers, values: Numbers) -> tuple[CurveStep, ...] | None:
+    """A function that is constant from each edge up to the next, exact at every double; None if no chain of steps is it.
+
+    It must never fall, or never rise, or have one value in between and another one on both sides, as the indicator of a bin
+    has. Between an edge and the double before it there is no other, so that an interpolation can jump there.
+
+    Args:
+        edges: Numbers that rise.
+        values: Before the first edge, and from each edge on.
+    """
+    places = np.flatnonzero(np.diff(values))
+    edges, values = edges[places], values[[0, *(places + 1)]]
+    if not len(edges):
+        return (CurveStep("affine", 0.0, float(values[0])),)
+    knots = tuple(np.column_stack([np.nextafter(edges, -np.inf), edges]).ravel().tolist())
+    rises = np.diff(values)
+    if (rises > 0).all() or (rises < 0).all():
+        sign = float(np.sign(rises[0]))
+        return (
+            CurveStep("interpolate", knots=knots, values=tuple(np.repeat(sign * values, 2)[1:-1].tolist())),
+            CurveStep("affine", sign),
+        )
+    if len(edges) == 2 and values[0] == values[2]:
+        outside, inside = float(values[0]), float(values[1])
+        sides = CurveStep("interpolate", knots=knots, values=(-1.0, 0.0, 0.0, 1.0))
+        return sides, CurveStep("square"), CurveStep("affine", outside - inside, inside)
+    return None
+
+
 def read_step(data: Mapping[str, Any]) -> CurveStep:
     """The step that `CurveStep.to_dict` described.
 

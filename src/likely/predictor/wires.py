@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.errors import PredictorError, UnsupportedModelError
-from likely.predictor.curves import CurveStep
+from likely.predictor.curves import CurveStep, jumps
 from likely.predictor.forms import Column
 from likely.schema import Schema
 from likely.schema.features import Continuous, Feature, Integer, Mixed
@@ -205,10 +205,22 @@ class Wire:
             )  # fmt: skip
         if not self.numeric or self.constant is not None:
             return Column(self.feature, 0.0, self.constant or 0.0, tuple(table), not self.numeric)
+        if (curve := self._jumps()) is not None:
+            return Column(self.feature, 1.0, 0.0, tuple(table), False, 0.0, curve)
         bends = next((k for k, step in enumerate(self.steps) if self._bends(k, feature)), len(self.steps))
         slope, center, intercept = self._affine(self.steps[:bends])
         curve = tuple(part for step in self.steps[bends:] for part in self._curve(step, by))
         return Column(self.feature, slope, intercept, tuple(table), False, center, curve)
+
+    def _jumps(self) -> tuple[CurveStep, ...] | None:
+        """The whole way from numbers as a curve, if some function on it is constant between edges."""
+        if (before := self.before_edges()) is None:
+            return None
+        wire, edges = before
+        ends = wire.cut(edges, strict=True)  # the last number before each edge; if the wire falls, the first one after it
+        starts = np.unique(np.nextafter(ends, np.inf) if wire.rising else ends)
+        starts = starts[np.abs(starts) <= LARGEST]
+        return jumps(starts, self.apply(np.append(-LARGEST, starts)).astype(np.float64))
 
     def _bends(self, k: int, feature: Feature | None) -> bool:
         """Whether step k is no linear function of the numbers that it is given."""

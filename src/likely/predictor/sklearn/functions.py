@@ -230,12 +230,9 @@ def _binned(transformer: Any, c: int, wire: Wire, by: str) -> list[Wire]:
     def bin_of(numbers: NDArray[Any]) -> NDArray[Any]:
         return np.searchsorted(edges[1:-1], numbers, side="right").astype(numbers.dtype)
 
-    if transformer.encode == "ordinal":
-        return [wire.then(Map(function=bin_of, called=f"a {by}"), by=by)]
-    steps = [
-        Map(function=_is(bin_of, k), called=f"a {by}", edges=tuple(edges[1:-1].tolist())) for k in range(transformer.n_bins_[c])
-    ]
-    return [wire.then(step, by=by) for step in steps]
+    functions = [bin_of] if transformer.encode == "ordinal" else [_is(bin_of, k) for k in range(transformer.n_bins_[c])]
+    inner = tuple(edges[1:-1].tolist())
+    return [wire.then(Map(function=function, called=f"a {by}", edges=inner), by=by) for function in functions]
 
 
 def _is(bin_of: Function, k: int) -> Function:
