@@ -43,7 +43,9 @@ struct Feature {
   double cost(double v) const;
   double down_to_grid(double v) const;  // the greatest number of the feature's grid that is not above v
   double up_to_grid(double v) const;
-  double nearest(double v) const;   // the number of the feature that is next to v; there must be one
+  double nearest(double v) const;  // the number of the feature that is next to v; there must be one
+  // The end of a cell that is nearer to the factual.
+  double nearest_end(std::size_t cell) const { return low[cell] > factual ? low[cell] : high[cell]; }
   double after(double v) const;     // the number of the grid that follows one of it; v itself if every real is a value
   double multiple(double k) const;  // k steps, as the nearest double
   double slack(double v) const;     // how far from a whole number of steps a multiple may be computed to lie

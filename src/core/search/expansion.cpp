@@ -51,8 +51,7 @@ bool likelihood_binds(const Problem& problem, const Node& node, const Workspace&
 // point to; nothing if that row misses the goals by less than the likelihood, in nats, and a feature can be cut.
 std::vector<Node> split_where_priced(const Problem& problem, const Node& node, const PricedParts& priced,
                                      const std::optional<Cut>& cut, Workspace& workspace) {
-  const auto largest =
-      static_cast<std::size_t>(std::max_element(priced.shares.begin(), priced.shares.end()) - priced.shares.begin());
+  const std::size_t largest = priced.largest();
   if (largest == priced.shares.size() || priced.pointed[largest].empty()) return {};
   const std::vector<double> row = on_grid(problem.domain, priced.pointed[largest]);
   RowValues& values = workspace.row_values;

@@ -23,6 +23,17 @@ void known_rows(const Problem& problem, const std::vector<std::vector<double>>& 
   }
 }
 
+std::vector<std::vector<double>> cheapest_first(const Domain& domain, std::vector<std::vector<double>> rows) {
+  std::erase_if(rows, [&](const std::vector<double>& row) {
+    bool inside = row.size() == domain.features.size();
+    for (std::size_t j = 0; inside && j < row.size(); ++j) inside = domain.features[j].has(row[j]);
+    return !inside;
+  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto& x, const auto& y) { return domain.cost(x.data()) < domain.cost(y.data()); });
+  return rows;
+}
+
 void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more) {
   std::vector<double> row;
   cheapest_row(problem.domain, whole(problem.domain), row);
@@ -37,7 +48,7 @@ void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& w
       }
       const std::size_t step = std::max<std::size_t>(1, f.low.size() / tolerance::kScannedCells);
       for (std::size_t c = 0; c < f.low.size(); c += step) {
-        row[j] = f.low[c] > f.factual ? f.low[c] : f.high[c];
+        row[j] = f.nearest_end(c);
         test_row(problem, row, a, pool, workspace);
       }
       row[j] = before;
@@ -293,8 +304,7 @@ void dive(const Problem& problem, Node node, const Evaluation& evaluation, Solut
   Evaluation inner(problem, node.alternative);
   const PricedParts* priced = &evaluation.priced;
   for (std::size_t parts = tolerance::kDiveParts;; parts /= 2) {
-    const auto largest =
-        static_cast<std::size_t>(std::max_element(priced->shares.begin(), priced->shares.end()) - priced->shares.begin());
+    const std::size_t largest = priced->largest();
     if (largest == priced->shares.size() || priced->pointed[largest].empty()) return;  // without prices
     keep_neighbours(problem, priced->pointed[largest], parts, node.box);
     if (node.box.any_empty(problem.domain)) return;

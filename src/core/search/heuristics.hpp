@@ -15,6 +15,9 @@ namespace likely::search {
 void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, std::uint32_t alternative,
                 SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);
 
+// Those of some rows that are in the domain, the cheapest first.
+std::vector<std::vector<double>> cheapest_first(const Domain& domain, std::vector<std::vector<double>> rows);
+
 // Single-change scan: every change of one feature of the cheapest row.
 void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);
 

@@ -1,6 +1,7 @@
 // A node of the tree, what one evaluation of it finds out, and the buffers in which it does.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -86,6 +87,10 @@ struct PricedParts {
   bool keeps_best = false;
   std::vector<Prices> best;
 
+  // The part with the largest share; as many as there are if there is none.
+  std::size_t largest() const {
+    return static_cast<std::size_t>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+  }
   void make_room(const Likelihood& likelihood);  // when it is first needed: many searches end without prices
 };
 

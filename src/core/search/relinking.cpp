@@ -10,9 +10,6 @@ namespace likely::search {
 
 namespace {
 
-// The end of a cell that is nearer to the factual.
-double nearest_end(const Feature& f, std::size_t cell) { return f.low[cell] > f.factual ? f.low[cell] : f.high[cell]; }
-
 // A row on its way to become an answer.
 class Path {
  public:
@@ -113,7 +110,7 @@ class Path {
     if (cell < 0 || problem_.likelihood->in_blocks(j)) return values;
     for (std::int32_t step = 1; step <= tolerance::kNeighbouringCells; step *= 2)
       for (const std::int32_t c : {cell - step, cell + step})
-        if (c >= 0 && c < cells) add(nearest_end(f, static_cast<std::size_t>(c)));
+        if (c >= 0 && c < cells) add(f.nearest_end(static_cast<std::size_t>(c)));
     return values;
   }
 

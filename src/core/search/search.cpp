@@ -116,15 +116,12 @@ void Search::search_from_each(const std::vector<std::vector<double>>& starts) {
   Workspace& workspace = workspace_of(0);
   if (!workspace.units) return;
   const auto more = [this] { return go_on(); };
-  std::vector<std::pair<double, const std::vector<double>*>> rows;
-  for (const std::vector<double>& row : starts)
-    if (row.size() == problem_.domain.features.size()) rows.emplace_back(problem_.domain.cost(row.data()), &row);
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  const std::vector<std::vector<double>> rows = cheapest_first(problem_.domain, starts);
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
     std::size_t searched = 0;
     for (std::size_t i = 0; i < rows.size() && searched < tolerance::kRegionStarts && more(); ++i) {
       SolutionPool own(problem_.domain, limits_);
-      known_rows(problem_, {*rows[i].second}, a, own, workspace, more);
+      known_rows(problem_, {rows[i]}, a, own, workspace, more);
       if (own.best_of(a) == nullptr) continue;
       ++searched;
       search_nearby(problem_, a, own, workspace, more);

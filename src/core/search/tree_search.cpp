@@ -52,8 +52,7 @@ bool trees_pay(const Problem& problem, const PricedParts& priced, Node& node) {
     --node.tree_wait;
     return false;
   }
-  const auto largest =
-      static_cast<std::size_t>(std::max_element(priced.shares.begin(), priced.shares.end()) - priced.shares.begin());
+  const std::size_t largest = priced.largest();
   std::vector<double> row = priced.pointed[largest], outputs;
   if (row.empty()) return true;
   for (std::size_t j = 0; j < row.size(); ++j) {

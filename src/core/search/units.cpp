@@ -183,18 +183,13 @@ void walk_regions(const Problem& problem, const std::vector<std::vector<double>>
   cheapest_row(problem.domain, whole(problem.domain), cheapest);
   const std::vector<Solution> known = pool.solutions();
   for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
-    std::vector<std::pair<double, const std::vector<double>*>> from;
+    std::vector<std::vector<double>> from;
     for (const Solution& each : known)
-      if (each.alternative == a) from.emplace_back(each.cost, &each.row);
-    for (const std::vector<double>& row : rows) {
-      if (!more()) return;
-      bool inside = row.size() == problem.domain.features.size();
-      for (std::size_t j = 0; inside && j < row.size(); ++j) inside = problem.domain.features[j].has(row[j]);
-      if (inside) from.emplace_back(problem.domain.cost(row.data()), &row);
-    }
-    std::stable_sort(from.begin(), from.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+      if (each.alternative == a) from.push_back(each.row);
+    from.insert(from.end(), rows.begin(), rows.end());
+    from = cheapest_first(problem.domain, std::move(from));
     for (std::size_t i = first; i < std::min(from.size(), first + count) && more(); ++i)
-      walk_from(problem, *from[i].second, a, cheapest, pool, workspace);
+      walk_from(problem, from[i], a, cheapest, pool, workspace);
   }
 }
 

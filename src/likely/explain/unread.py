@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor.columns import Column
 from likely.predictor.composite import parts_of
-from likely.predictor.forms import Column
 from likely.schema import Schema
 from likely.schema.values import Name
 

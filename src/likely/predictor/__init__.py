@@ -1,9 +1,10 @@
 """What the classifier is: neutral forms, and readers of the models our users have."""
 
+from likely.predictor.columns import Column
 from likely.predictor.composite import Composite, Layer
 from likely.predictor.curves import CurveStep
 from likely.predictor.encoding import Indicator, Rank, Raw, Scaled, one_hot_of
-from likely.predictor.forms import Column, Form, LinearModel, ReluNetwork, TreeEnsemble, form_from_dict
+from likely.predictor.forms import Form, LinearModel, ReluNetwork, TreeEnsemble, form_from_dict
 from likely.predictor.functions import Function
 from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.errors import PredictorError, UnsupportedModelError
-from likely.predictor.forms import Column, Layers
+from likely.predictor.columns import Column
+from likely.predictor.forms import Layers
 from likely.predictor.wires import CASTS, ModelInputs, Step
 
 Matrix = NDArray[np.float64]

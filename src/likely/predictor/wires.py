@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likely.errors import PredictorError, UnsupportedModelError
+from likely.predictor.columns import Column
 from likely.predictor.curves import CurveStep, jumps
-from likely.predictor.forms import Column
 from likely.schema import Schema
 from likely.schema.features import Continuous, Feature, Integer, Mixed
 from likely.schema.values import DATE, LARGEST, Name, Numbers, code_number, holds_dates, is_code

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from likely.predictor.columns import Column
 from likely.predictor.curves import CurveStep
-from likely.predictor.forms import Column, Form, LinearModel
+from likely.predictor.forms import Form, LinearModel
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, register
 from likely.predictor.sklearn.common import as_fitted, bind, name_of
