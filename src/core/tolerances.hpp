@@ -330,6 +330,15 @@ inline constexpr double kTriedPartShare = 0.05;
 inline constexpr int kNearbyRounds = 40;
 inline constexpr double kNearbyGain = 1e-3;
 inline constexpr std::size_t kNearbyParts = 16;
+// Exchange: after how many nodes answers are improved by it first (and when that number has doubled, and so on), by which factor
+// less is taken back each time, which share of the cost is too little to look at, how often the way that another number can go is
+// halved until it is affordable, how many pairs of numbers are tried, and how often all features are gone through.
+inline constexpr std::uint64_t kNodesBeforeExchange = 32;
+inline constexpr double kExchangeShare = 0.25;
+inline constexpr double kLeastExchange = 1e-6;
+inline constexpr int kExchangeHalvings = 4;
+inline constexpr int kExchangePasses = 20;
+inline constexpr std::size_t kExchangePairs = 8;
 // Path relinking: parts of a circuit whose rows are repaired, how far neighbouring cells are looked at, and how often all values
 // of an answer are gone through.
 inline constexpr std::size_t kRelinkedParts = 3;

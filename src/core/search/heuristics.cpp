@@ -23,15 +23,19 @@ void known_rows(const Problem& problem, const std::vector<std::vector<double>>& 
   }
 }
 
-std::vector<std::vector<double>> cheapest_first(const Domain& domain, std::vector<std::vector<double>> rows) {
-  std::erase_if(rows, [&](const std::vector<double>& row) {
-    bool inside = row.size() == domain.features.size();
-    for (std::size_t j = 0; inside && j < row.size(); ++j) inside = domain.features[j].has(row[j]);
-    return !inside;
-  });
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const auto& x, const auto& y) { return domain.cost(x.data()) < domain.cost(y.data()); });
-  return rows;
+std::vector<std::vector<double>> cheapest_first(const Domain& domain, const std::vector<std::vector<double>>& rows,
+                                                std::size_t most) {
+  std::vector<std::pair<double, std::size_t>> costs;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    bool inside = rows[i].size() == domain.features.size();
+    for (std::size_t j = 0; inside && j < rows[i].size(); ++j) inside = domain.features[j].has(rows[i][j]);
+    if (inside) costs.emplace_back(domain.cost(rows[i].data()), i);
+  }
+  const std::size_t count = std::min(most, costs.size());
+  std::partial_sort(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(count), costs.end());
+  std::vector<std::vector<double>> cheapest;
+  for (std::size_t i = 0; i < count; ++i) cheapest.push_back(rows[costs[i].second]);
+  return cheapest;
 }
 
 void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more) {
@@ -56,9 +60,6 @@ void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& w
   }
 }
 
-namespace {
-
-// The features of a row, the costliest first.
 std::vector<std::size_t> by_cost(const std::vector<Feature>& features, const std::vector<double>& row) {
   std::vector<std::size_t> order(row.size());
   std::iota(order.begin(), order.end(), 0);
@@ -66,8 +67,6 @@ std::vector<std::size_t> by_cost(const std::vector<Feature>& features, const std
             [&](std::size_t a, std::size_t b) { return features[a].cost(row[a]) > features[b].cost(row[b]); });
   return order;
 }
-
-}  // namespace
 
 void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
                     Workspace& workspace) {

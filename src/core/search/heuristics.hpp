@@ -15,8 +15,12 @@ namespace likely::search {
 void known_rows(const Problem& problem, const std::vector<std::vector<double>>& rows, std::uint32_t alternative,
                 SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);
 
-// Those of some rows that are in the domain, the cheapest first.
-std::vector<std::vector<double>> cheapest_first(const Domain& domain, std::vector<std::vector<double>> rows);
+// Those of some rows that are in the domain, the cheapest first; at most so many.
+std::vector<std::vector<double>> cheapest_first(const Domain& domain, const std::vector<std::vector<double>>& rows,
+                                                std::size_t most);
+
+// The features of a row, the costliest first.
+std::vector<std::size_t> by_cost(const std::vector<Feature>& features, const std::vector<double>& row);
 
 // Single-change scan: every change of one feature of the cheapest row.
 void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& workspace, const std::function<bool()>& more);

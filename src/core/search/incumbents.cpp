@@ -105,6 +105,10 @@ double SolutionPool::cutoff() const {
   return std::min(most_allowed(), worst - std::max(limits_.absolute_gap, limits_.relative_gap * std::abs(worst)));
 }
 
+double SolutionPool::admitted_below() const {
+  return full() ? std::min(most_allowed(), solutions_.back().objective) : most_allowed();
+}
+
 std::vector<Solution> SolutionPool::take() {
   while (!solutions_.empty() && solutions_.back().objective > most_allowed()) {
     solutions_.pop_back();
@@ -152,7 +156,7 @@ bool test_row(const Problem& problem, const std::vector<double>& row, std::uint3
               Workspace& workspace) {
   ++workspace.statistics.tested;
   const double cost = problem.domain.cost(row.data()), weight = problem.likelihood_weight;
-  if (weight == 0 && cost >= pool.cutoff()) return false;
+  if (weight == 0 && cost >= pool.admitted_below()) return false;
   if (!problem.rules.hold(row.data())) return false;
   const Verdict verdict = judge_score(problem, row, problem.alternatives[alternative], workspace.row_values);
   if (verdict == Verdict::kMissed) return false;

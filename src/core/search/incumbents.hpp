@@ -34,6 +34,8 @@ class SolutionPool {
   double most_allowed() const;
   // Only rows below it are of interest.
   double cutoff() const;
+  // A row that is an answer is of use if its objective is less: a gain smaller than the gap may still be what ends the search.
+  double admitted_below() const;
   // The objective of the last answer asked for; infinite while there are fewer.
   double upper() const { return full() ? solutions_.back().objective : kInf; }
   double best() const { return solutions_.empty() ? kInf : solutions_.front().objective; }

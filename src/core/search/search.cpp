@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "../tolerances.hpp"
+#include "exchange.hpp"
 #include "heuristics.hpp"
 #include "pricing.hpp"
 #include "tree_search.hpp"
@@ -68,6 +69,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   while (!queue_.empty() && go_on()) {
     if (has_price_work_ && queue_.made() >= problem_.nodes_before_prices) begin_prices(starts);
     if (!walked_ && statistics_.nodes >= problem_.nodes_before_ranges) walk_from_others(starts);
+    if (statistics_.nodes >= next_exchange_) exchange_in_answers();
     if (has_tree_work_ && statistics_.nodes == nodes_before_trees(problem_)) begin_trees(starts);
     if (statistics_.nodes >= problem_.nodes_before_rounds && !recorder_)
       look_at_round();
@@ -98,6 +100,19 @@ void Search::walk_from_others(const std::vector<std::vector<double>>& starts) {
                [this] { return go_on(); });
 }
 
+// Exchanges in the best answer of every alternative, unless they were made in it before.
+void Search::exchange_in_answers() {
+  next_exchange_ = 2 * statistics_.nodes;
+  if (problem_.likelihood_weight > 0) return;
+  exchanged_.resize(problem_.alternatives.size(), kInf);
+  for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
+    const Solution* best = pool_.best_of(a);
+    if (best == nullptr || best->objective == exchanged_[a]) continue;
+    exchange(problem_, a, best->row, pool_, workspace_of(0), [this] { return go_on(); });
+    exchanged_[a] = pool_.best_of(a)->objective;
+  }
+}
+
 // Of every alternative, the best known row and what is near it: it may be better in the end than one that is better now, and
 // others are made answers by walking towards it.
 void Search::search_from_known(const std::vector<std::vector<double>>& starts) {
@@ -116,7 +131,7 @@ void Search::search_from_each(const std::vector<std::vector<double>>& starts) {
   Workspace& workspace = workspace_of(0);
   if (!workspace.units) return;
   const auto more = [this] { return go_on(); };
-  const std::vector<std::vector<double>> rows = cheapest_first(problem_.domain, starts);
+  const std::vector<std::vector<double>> rows = cheapest_first(problem_.domain, starts, starts.size());
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
     std::size_t searched = 0;
     for (std::size_t i = 0; i < rows.size() && searched < tolerance::kRegionStarts && more(); ++i) {

@@ -41,6 +41,7 @@ class Search {
 
   void find_first_answers(const std::vector<std::vector<double>>& starts);
   void walk_from_others(const std::vector<std::vector<double>>& starts);
+  void exchange_in_answers();
   void search_from_known(const std::vector<std::vector<double>>& starts);
   void search_from_each(const std::vector<std::vector<double>>& starts);
   void add_root(std::uint32_t alternative);
@@ -79,7 +80,9 @@ class Search {
   bool uses_trees_ = false;  // and they are by now
   double started_, polled_;
   bool stopped_ = false;
-  bool walked_ = false;         // from all known rows
+  bool walked_ = false;                                            // from all known rows
+  std::uint64_t next_exchange_ = tolerance::kNodesBeforeExchange;  // after so many nodes
+  std::vector<double> exchanged_;                                  // per alternative: the objective of the answer after the last
   bool has_all_roots_ = false;  // before, nothing is known of rows that no node in the queue has
 };
 
