@@ -269,6 +269,8 @@ inline constexpr int kFirstPriceSteps = 40;
 inline constexpr int kPriceSteps = 6;
 // How often they are sought again, at the cost that the last ones prove.
 inline constexpr int kPriceRounds = 2;
+// And where the least density of a block is in the way: half way to the cut-off, and then beyond it, so many times together.
+inline constexpr int kFloorRounds = 8;
 // Where less than this share of the cut-off is left between it and the bound, prices are sought at the cut-off, once.
 inline constexpr double kNearCutoff = 0.02;
 // A step that gains less (in nats) is the last; and a part that is at most this share of what is asked for is let be. Mixtures of

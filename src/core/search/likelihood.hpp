@@ -109,6 +109,8 @@ class Likelihood {
   // The points of the tangents of a part's blocks, less the means: all in one, in the order of the terms' coordinates. They stay
   // there when it is priced; without points, tangents begin at the means and go on by themselves.
   void set_points(std::size_t part, const std::vector<double>& points, Priced& priced) const;
+  // Whether a block of the part had its least density in the last `price`.
+  bool rests_on_floor(std::size_t p, const Priced& priced) const;
   // Where the tangents of a part's blocks, or of all blocks, are: in the same way.
   std::vector<double> points(std::size_t part, const Priced& priced) const;
   std::vector<double> points(const Sweep& sweep) const;

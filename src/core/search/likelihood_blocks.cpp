@@ -196,6 +196,11 @@ void Likelihood::set_points(std::size_t p, const std::vector<double>& points, Pr
   }
 }
 
+bool Likelihood::rests_on_floor(std::size_t p, const Priced& priced) const {
+  return std::any_of(parts_[p].blocks.begin(), parts_[p].blocks.end(),
+                     [&](std::size_t b) { return priced.tangents[b].log_upper - block_scale_[b] < priced.block_floors[b]; });
+}
+
 std::vector<double> Likelihood::points(std::size_t p, const Priced& priced) const {
   std::vector<double> made;
   for (const std::size_t b : parts_[p].blocks)

@@ -345,12 +345,19 @@ class Pricing {
     double cost = weight > 0 ? 0
                   : near     ? cutoff
                              : 0.5 * (node_.bound + std::min(cutoff, node_.bound + 2 * (1 + std::abs(node_.bound))));
-    for (int round = 0; round < (near ? 1 : tolerance::kPriceRounds); ++round) {
+    for (int round = 0, most = near ? 1 : tolerance::kPriceRounds; round < most; ++round) {
       const double before = node_.bound;
       for (std::size_t p = 0; p < lines_.size(); ++p) lower(p, cost, first && round == 0);
       const double reached = raise();
       const double left = std::min(cutoff, tolerance::kNoCutoff) - node_.bound;
-      if (left <= 0 || weight > 0 || (round > 0 && node_.bound - before < tolerance::kPriceProgress * left)) break;
+      if (left <= 0 || weight > 0) break;
+      // Where the cost is higher, lines go up less steeply, and come to the threshold later if they begin on the floor.
+      if (cutoff < kInf && rests_on_floor(cost)) {
+        cost = round < tolerance::kFloorRounds / 2 ? 0.5 * (cost + cutoff) : cost + 0.5 * (cutoff - node_.bound);
+        most = near ? 1 : tolerance::kFloorRounds;
+        continue;
+      }
+      if (round > 0 && node_.bound - before < tolerance::kPriceProgress * left) break;
       cost = reached > before ? reached : 0.5 * (node_.bound + cost);
     }
   }
@@ -377,6 +384,13 @@ class Pricing {
   // With a weight and leaves of one feature each, the goals' own multipliers are nearly the best, and a search for better ones
   // would take longer than it saves.
   bool seeks_prices() const { return demand_.weight == 0 || demand_.likelihood.has_blocks(); }
+
+  // Whether a part counts at a cost only because its blocks have a least density, of which prices know nothing.
+  bool rests_on_floor(double cost) const {
+    for (std::size_t p = 0; p < lines_.size(); ++p)
+      if (lines_[p].at(cost) > demand_.threshold && demand_.likelihood.rests_on_floor(p, demand_.priced.parts[p])) return true;
+    return false;
+  }
 
   // The node's bound to what the lines together say; that itself.
   double raise() {
