@@ -191,40 +191,40 @@ _BOOSTERS: dict[str, Line] = {
     "catboost.CatBoostRanker": _refused("it ranks rows against each other", "use CatBoostClassifier or CatBoostRegressor"),
 }  # fmt: skip
 
-_SMOOTH = _refused("it is smooth, and a form is piecewise linear", "use ReLU, LeakyReLU or Hardtanh")
+_PRODUCT = _refused("it multiplies functions of a row by each other", "use Linear, and SiLU or Sigmoid")
 _ACROSS = _refused(
-    "it divides each row by its own spread, which is no piecewise linear function",
+    "it divides each row by its own spread, which is a function of all its numbers",
     "use BatchNorm1d, which is linear after training",
 )
 _PICTURES = _refused("it is a layer of pictures or signals, not of tables", "use Linear")
 _SEQUENCES = _refused("it is a layer of sequences, and multiplies what it reads", "use Linear and ReLU")
 _LOOKUP = _refused("it looks rows of a table up by whole numbers", "one-hot encode the column, and use Linear: that is the same")
 _PARTS = _refused("it is no layer, but a list of them", "use it in a module with a forward")
-_JUMPS = _refused("it jumps, and a form is continuous", "use ReLU or Hardtanh")
+_JUMPS = _refused("it jumps where a number passes another", "use ReLU, Softshrink or Hardtanh")
 
 _TORCH: dict[str, Line] = {
     **dict.fromkeys(
         (
-            "AlphaDropout", "BatchNorm1d", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout", "Hardsigmoid",
-            "Hardtanh", "Identity", "LeakyReLU", "Linear", "PReLU", "ReLU", "ReLU6", "Sequential",
+            "AlphaDropout", "BatchNorm1d", "CELU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU", "FeatureAlphaDropout",
+            "Hardsigmoid", "Hardtanh", "Identity", "LeakyReLU", "Linear", "LogSigmoid", "PReLU", "ReLU", "ReLU6", "SELU",
+            "Sequential", "SiLU", "Sigmoid", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
         ),
         EXACTLY,
     ),
     "Flatten": _where("start_dim is 1"),
     "LazyLinear": _where("it has run once"),
     "LazyBatchNorm1d": _where("it has run once"),
-    "Module": _where("torch.fx can trace it, and its operations are affine, ReLU-like, +, -, cat and slices"),
-    **dict.fromkeys(("LogSoftmax", "Sigmoid", "Softmax"), _where("it is the last layer")),
-    **dict.fromkeys(
-        ("CELU", "ELU", "GELU", "LogSigmoid", "Mish", "SELU", "SiLU", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink",
-         "Hardswish", "GLU", "Bilinear", "CosineSimilarity", "PairwiseDistance", "Softmax2d"),
-        _SMOOTH,
-    ),
+    "Module": _where("torch.fx can trace it, and its operations are affine, activations, +, -, cat and slices"),
+    "GELU": _where("approximate is 'none'"),
+    "Softplus": _where("threshold is at least 20, as it is by default"),
+    **dict.fromkeys(("LogSoftmax", "Softmax"), _where("it is the last layer")),
+    **dict.fromkeys(("Hardswish", "Mish"), _refused("it has no bounds here", "use SiLU, which is nearly the same")),
+    **dict.fromkeys(("GLU", "Bilinear", "CosineSimilarity", "PairwiseDistance"), _PRODUCT),
+    **dict.fromkeys(("Softmin", "Softmax2d"), _refused("it divides by a sum over all numbers", "use Softmax as the last layer")),
     **dict.fromkeys(("GroupNorm", "LayerNorm", "RMSNorm", "LocalResponseNorm", "CrossMapLRN2d", "InstanceNorm1d",
                      "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
                      "LazyInstanceNorm3d"), _ACROSS),
     **dict.fromkeys(("Hardshrink", "Threshold"), _JUMPS),
-    "Softshrink": _refused("it has no reader yet", "use Hardtanh"),
     "RReLU": _refused("it is random while it learns", "use LeakyReLU"),
     **dict.fromkeys(("Embedding", "EmbeddingBag"), _LOOKUP),
     **dict.fromkeys(
@@ -251,13 +251,24 @@ _ONNX: dict[str, Line] = {
     **dict.fromkeys(
         (
             "ArrayFeatureExtractor", "BatchNormalization", "Cast", "Concat", "Constant", "Dropout", "FeatureVectorizer",
-            "Flatten", "Gemm", "Identity", "LinearClassifier", "LinearRegressor", "OneHotEncoder", "Relu", "Reshape", "Scaler",
-            "TreeEnsembleClassifier", "TreeEnsembleRegressor", "ZipMap",
+            "Flatten", "Gemm", "HardSigmoid", "Identity", "LeakyRelu", "LinearClassifier", "LinearRegressor", "OneHotEncoder",
+            "PRelu", "Relu", "Reshape", "Scaler", "Selu", "Softplus", "Softsign", "Tanh", "TreeEnsembleClassifier",
+            "TreeEnsembleRegressor", "ZipMap", "Celu", "Clip", "Elu",
         ),
         EXACTLY,
     ),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "MatMul"), _where("one side is constant")),
-    **dict.fromkeys(("LogSoftmax", "Sigmoid", "Softmax", "ArgMax", "Normalizer"), _where("it is the last step")),
+    "Gelu": _where("approximate is 'none'"),
+    "Sigmoid": _where("it is the last step, or a layer with weights follows"),
+    **dict.fromkeys(("LogSoftmax", "Softmax", "ArgMax", "Normalizer"), _where("it is the last step")),
+    **dict.fromkeys(
+        ("LayerNormalization", "LpNormalization", "MeanVarianceNormalization"),
+        _refused(
+            "it divides each row by its own spread, which is a function of all its numbers",
+            "use BatchNormalization, which is linear after training",
+        ),
+    ),
+    **dict.fromkeys(("HardSwish", "Mish"), _refused("it has no bounds here", "use a SiLU or ReLU of torch, and read that")),
 }  # fmt: skip
 
 #: "package.Class" -> its line.
@@ -270,7 +281,7 @@ LINES: Mapping[str, Line] = {
 
 #: What to do about what has no line of its own.
 _FALLBACKS = {
-    "torch": "use Linear, ReLU-like layers, BatchNorm1d, sums, concatenations and slices; or export it to ONNX and read the file",
+    "torch": "use Linear, activations, BatchNorm1d, sums, concatenations and slices; or export it to ONNX and read the file",
     "onnx": "read the model that was exported instead",
 }
 
