@@ -75,12 +75,14 @@ def probabilities_of(form: Form) -> Form:
     if link.kind in ("logistic_shares", "huber_shares"):
         parts = through(form, [_probability(link)] * count, np.eye(count), np.zeros(count), shares, form.classes)
         return shared(parts)
-    hint = "use a model that has predict_proba"
+    hint = "use a model whose probabilities follow from its scores: SVC(probability=True) fits them apart"
     raise PredictorError("A model", "have probabilities where they are combined", f"link {link.kind!r}", hint)
 
 
 def _probability(link: Link) -> Function:
-    return Function("logistic", link.scale) if link.kind.startswith("logistic") else Function("clip", 0.5, 0.5)
+    if link.kind.startswith("logistic"):
+        return Function("logistic", link.scale, link.scale * link.offset)
+    return Function("clip", 0.5, 0.5 + 0.5 * link.offset)
 
 
 def shared(form: Form) -> Form:

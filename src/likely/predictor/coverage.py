@@ -47,7 +47,7 @@ _KERNEL = _refused("it compares a row with training rows by a kernel", _SURROGAT
 _SMOOTH_MAP = _refused("what it makes of a row is a smooth function of several features", "leave it out, or use PCA")
 _TEXT = _refused("it reads texts, not the columns of a table", "make numbers of the texts before the pipeline")
 _TARGETS = _refused("it is a transformer of targets, not of features", "leave it out of the model")
-_LINEAR = _where("a linear model or a ReLU network follows")
+_LINEAR = _where("a linear model or a network follows")
 _MEMBERS = _where("all its members are read")
 _CLUSTERS = _refused("distances to clusters are products of features", _TREES)
 
@@ -67,8 +67,8 @@ _SKLEARN_MODELS: dict[str, Line] = {
     "FixedThresholdClassifier": _where("the model inside is read and has one score or is a forest; its own threshold decides"),
     "TunedThresholdClassifierCV": _where("the model inside is read and has one score or is a forest; its own threshold decides"),
     "MLPClassifier": _where("each row has one class"),
-    "NuSVC": _where("kernel='linear', with two classes"),
-    "SVC": _where("kernel='linear', with two classes"),
+    "NuSVC": _where("kernel='linear'"),
+    "SVC": _where("kernel='linear'"),
     "OneVsRestClassifier": _MEMBERS,
     "SelfTrainingClassifier": _where("the model inside is read"),
     "VotingClassifier": _MEMBERS,
@@ -82,7 +82,7 @@ _SKLEARN_MODELS: dict[str, Line] = {
     "RadiusNeighborsClassifier": _NEIGHBOURS,
     "LabelPropagation": _KERNEL,
     "LabelSpreading": _KERNEL,
-    "NearestCentroid": _refused("its scores are distances, which are squares of features", "use LinearDiscriminantAnalysis"),
+    "NearestCentroid": _where("metric is 'euclidean', or the priors are uniform"),
     "OneVsOneClassifier": _MEMBERS,
     "OutputCodeClassifier": _refused("it compares a row's code with every class's by a distance", "use OneVsRestClassifier"),
     "QuadraticDiscriminantAnalysis": _refused("its scores are products of features", "use LinearDiscriminantAnalysis"),
@@ -104,6 +104,10 @@ _SKLEARN_REGRESSORS: dict[str, Line] = {
     "BaggingRegressor": _MEMBERS,
     "HistGradientBoostingRegressor": EXACTLY,
     "MLPRegressor": _where("it predicts one column"),
+    **dict.fromkeys(
+        ("CCA", "PLSCanonical", "PLSRegression"),
+        _where("it predicts one column; or, as a transformer, a linear model or a network follows"),
+    ),
     "NuSVR": _where("kernel='linear'"),
     "SVR": _where("kernel='linear'"),
     "RANSACRegressor": _where("the model inside is read"),
@@ -156,12 +160,12 @@ _SKLEARN_TRANSFORMERS: dict[str, Line] = {
     "AdditiveChi2Sampler": _SMOOTH_MAP,
     "BernoulliRBM": _SMOOTH_MAP,
     **dict.fromkeys(("Birch", "BisectingKMeans", "KMeans", "MiniBatchKMeans"), _CLUSTERS),
-    **dict.fromkeys(("CCA", "PLSCanonical", "PLSRegression", "PLSSVD"), _refused("it has no reader yet", "use PCA")),
+    "PLSSVD": _LINEAR,
     **dict.fromkeys(
         ("DictionaryLearning", "MiniBatchDictionaryLearning", "SparseCoder", "NMF", "MiniBatchNMF", "LatentDirichletAllocation"),
         _refused("it solves a problem for every row", "use PCA"),
     ),
-    "FeatureAgglomeration": _refused("it has no reader yet", "use a feature selector or PCA"),
+    "FeatureAgglomeration": _where("pooling_func is np.mean, and a linear model or a network follows"),
     **dict.fromkeys(("Isomap", "LocallyLinearEmbedding", "KNeighborsTransformer", "RadiusNeighborsTransformer"), _NEIGHBOURS),
     "TSNE": _refused("it cannot be applied to new rows", "leave it out"),
     "IsotonicRegression": _refused("it is a calibration of one number", "leave it out"),
