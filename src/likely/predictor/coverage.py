@@ -150,7 +150,7 @@ _SKLEARN_TRANSFORMERS: dict[str, Line] = {
     "Binarizer": EXACTLY,
     "KBinsDiscretizer": EXACTLY,
     "PowerTransformer": EXACTLY,
-    "QuantileTransformer": _where("trees follow, or its output is uniform"),
+    "QuantileTransformer": _where("trees follow, or its output is uniform, or it reads doubles"),
     "FunctionTransformer": _where(
         "func is None, or one of numpy's monotone functions and trees follow, or a logarithm, root, square or exponential"
     ),
