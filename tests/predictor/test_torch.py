@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
@@ -10,7 +12,10 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor import Indicator, LinearModel, Rank, Raw, ReluNetwork, Scaled, one_hot_of, read
 from likely.predictor.reading import feed, random_rows
-from likely.schema import Schema
+from likely.problem import Limits, Problem, to_class
+from likely.problem.tolerances import SCORE_MARGIN
+from likely.schema import Integer, Schema
+from likely.search import solve
 from tests.contracts.reader import Case, ReaderContract, mixed_schema, mixed_table
 
 torch = pytest.importorskip("torch")
@@ -343,6 +348,23 @@ class TestGraphs(ReaderContract):
             return outputs(network, X)
 
         return Case(network, SCHEMA, scores, probabilities, predict, tolerance=1e-4, tie=1e-3, options={"encoder": ENCODINGS})
+
+
+@pytest.mark.parametrize("name", ["gelu", "elu", "softplus"])
+def test_explained_as_by_enumeration(name):
+    """The cheapest of all rows that the network itself puts in the other class, by more than rounding."""
+    schema = Schema([Integer("a", 0, 6), Integer("b", 0, 5), Integer("c", 0, 4), Integer("d", 0, 1)])
+    rows = np.array(list(itertools.product(range(7), range(6), range(5), range(2))), dtype=float)
+    encoding = [Scaled("a", shift=3, scale=3), Raw("b"), Scaled("c", scale=2), Raw("d"), *[Raw("d")] * (WIDTH - 4)]
+    network = trained(ACTIVATIONS[name](1)).double()
+    form = read(network, schema, encoder=encoding)
+    scores = outputs(network, feed(schema, rows, encoding))[:, 0]
+    for at in range(0, len(rows), 70):
+        wanted = 0 if scores[at] >= 0 else 1
+        result = solve(Problem(schema, rows[at], form, to_class(form, wanted)), Limits(seconds=60))
+        met = -scores > SCORE_MARGIN + 1e-9 if wanted == 0 else scores > SCORE_MARGIN + 1e-9
+        least = schema.prices(rows[at], rows[met]).min(initial=np.inf)
+        assert (result.solutions[0].cost if result.solutions else np.inf) == pytest.approx(least)
 
 
 class Ending(nn.Module):
