@@ -126,7 +126,14 @@ def score_of(form: Form, output: int) -> Form:
         form: The form.
         output: Which score.
     """
-    return through(form, [IDENTITY] * form.outputs, np.eye(form.outputs)[[output]], [0.0], Link("identity"), ())
+    link = Link("identity")
+    if isinstance(form, LinearModel):
+        return replace(form, link=link, classes=(), weights=form.weights[[output]], bias=form.bias[[output]])
+    if isinstance(form, TreeEnsemble) and (form.output_of < 0).all():  # a leaf has a value per output: take that of this one
+        nodes = form.nodes.copy()
+        nodes["inside"][nodes["feature"] < 0] += output
+        return replace(form, link=link, classes=(), nodes=nodes, base=form.base[[output]])
+    return through(form, [IDENTITY] * form.outputs, np.eye(form.outputs)[[output]], [0.0], link, ())
 
 
 def summed(forms: Sequence[Form], weights: Sequence[float], link: Link, classes: Sequence[Value]) -> Form:

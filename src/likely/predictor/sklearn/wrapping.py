@@ -11,7 +11,7 @@ from scipy.special import logit
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.combining import shifted
 from likely.predictor.composing import affine, score_of
-from likely.predictor.forms import Form, TreeEnsemble
+from likely.predictor.forms import Form
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, reader_of, register
 from likely.predictor.sklearn.common import as_fitted, name_of, refuse_unfitted
@@ -46,8 +46,6 @@ def _read_threshold(model: Any, inputs: ModelInputs) -> Form:
     if form.link.kind == "shares" and share:
         # Of a share p, 2 p - 1 is the score of a link that clips it to -1 ... 1; less the threshold, it decides.
         link = Link("huber", tie=second, offset=sign * (2 * threshold - 1))
-        if isinstance(form, TreeEnsemble):
-            return _of_shares(form, threshold, second, link)
         return affine(score_of(form, int(second)), 2 * sign, -2 * sign * threshold, link, form.classes)
     if form.link.one_score_per_class:
         raise UnsupportedModelError(
@@ -66,15 +64,6 @@ def _score_at(link: Link, share: float, by: str) -> float:
             f"The threshold of a {by}", "lie between 0 and 1", share, "with this one it decides the same for every row"
         )
     return 2 * share - 1 if link.kind == "huber" else float(logit(share)) / link.scale
-
-
-def _of_shares(form: TreeEnsemble, threshold: float, second: bool, link: Link) -> Form:
-    """Twice the share of the positive class of trees, less twice the threshold; turned around if that is the first class."""
-    nodes = form.nodes.copy()
-    nodes["inside"][nodes["feature"] < 0] += int(second)
-    factor = 2.0 if second else -2.0
-    base = factor * (form.base[int(second)] - threshold * form.divisor)
-    return replace(form, nodes=nodes, values=factor * form.values, base=np.array([base]), link=link)
 
 
 def _score_threshold(model: Any, X: Any) -> Numbers:
