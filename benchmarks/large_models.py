@@ -5,7 +5,7 @@
 
 DATA holds credit.csv.gz, adult.csv.gz and gmsc.csv.gz. Every model is trained on the first of five folds, with both classes
 weighing the same, and read by `likely.predictor.read`: networks behind min-max scaling and one-hot, forests behind
-one-hot; calibrated forests (five of them, each with its sigmoid), votes and stacks of boosting and logistic regression.
+one-hot; CatBoost; calibrated forests (five of them, each with its sigmoid), votes and stacks of boosting and logistic regression.
 The circuit is learned from the same rows. Each query asks for the nearest row of the other class, for as many
 test rows of each predicted class; "likely" asks for at least the median log-likelihood of the training rows too. A search
 starts from the nearest training rows that are answers. Time is all that a caller pays per query, on one thread.
@@ -66,6 +66,7 @@ FAMILIES = (
     "forest 500",
     "boosting 100",
     "boosting 500",
+    "catboost 500",
     "calibrated 100",
     "voting 100",
     "stacking 100",
@@ -103,6 +104,10 @@ def model_of(family: str) -> Any:
         return MLPClassifier(tuple(int(width) for width in size.split("-")), batch_size=64, max_iter=50, random_state=0)
     if kind == "forest":
         return RandomForestClassifier(int(size), max_depth=6, random_state=0, n_jobs=-1)
+    if kind == "catboost":
+        from catboost import CatBoostClassifier
+
+        return CatBoostClassifier(int(size), depth=6, random_seed=0, verbose=0, allow_writing_files=False, thread_count=2)
     if kind == "calibrated":  # five forests, each with a sigmoid of its own
         return CalibratedClassifierCV(model_of(f"forest {size}"), cv=5)
     if kind in ("voting", "stacking"):

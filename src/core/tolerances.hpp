@@ -137,6 +137,10 @@ inline constexpr int kTangentCuts = 25;
 inline constexpr int kTangentSteps = 20;
 // Roundings of one function of scores (scaled, shifted, exponential of somebody else's library, divided), with room to spare.
 inline constexpr double kRoundoffsOfFunction = 16;
+// Steps towards a quantile of the normal distribution at most: each doubles the digits, from two or so.
+inline constexpr int kQuantileSteps = 12;
+// Parts of an interval in which an activation that bends both ways is held against a line.
+inline constexpr int kActivationParts = 32;
 // Parts of a range, or of a cell, in which a curve of one feature is held against a line.
 inline constexpr int kCurveParts = 16;
 inline constexpr int kCurvePartsOfCell = 4;

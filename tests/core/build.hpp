@@ -1,6 +1,7 @@
 // Small domains, classifiers and circuits, and all their rows.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -151,6 +152,27 @@ inline Relaxation relaxed(const Score& score, const std::vector<Goal>& goals, co
 
 inline Relaxation relaxed(const Score& score, const std::vector<Goal>& goals, const Box& box) {
   return relaxed(score, goals, Region{box});
+}
+
+inline double score_of(const Score& score, const Goal& goal, const std::vector<double>& row) {
+  std::vector<double> outputs;
+  score.outputs(row.data(), outputs);
+  return goal.score(outputs);
+}
+
+// The relaxation at a row: as a sum over features, or the least of the bounds of its values.
+inline double bound_at(const Domain& domain, const Relaxation& relaxation, const std::vector<double>& row) {
+  double sum = relaxation.constant, least = relaxation.upper;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Feature& f = domain.features[j];
+    const std::int32_t k = f.atom_of(row[j]);
+    if (!relaxation.additive)
+      least =
+          std::min(least, k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_cell(f, f.cell_of(row[j])));
+    else
+      sum += k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(f, j, row[j]);
+  }
+  return relaxation.additive ? sum : least;
 }
 
 // Trees of a few random tests each.

@@ -9,27 +9,6 @@ namespace likely::search::test {
 
 namespace {
 
-double score_of(const Score& score, const Goal& goal, const std::vector<double>& row) {
-  std::vector<double> outputs;
-  score.outputs(row.data(), outputs);
-  return goal.score(outputs);
-}
-
-// The relaxation at a row: as a sum over features, or the least of the bounds of its values.
-double bound_at(const Domain& domain, const Relaxation& relaxation, const std::vector<double>& row) {
-  double sum = relaxation.constant, least = relaxation.upper;
-  for (std::size_t j = 0; j < row.size(); ++j) {
-    const Feature& f = domain.features[j];
-    const std::int32_t k = f.atom_of(row[j]);
-    if (!relaxation.additive)
-      least =
-          std::min(least, k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_cell(f, f.cell_of(row[j])));
-    else
-      sum += k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(f, j, row[j]);
-  }
-  return relaxation.additive ? sum : least;
-}
-
 // How far the greatest score lies below the bound; every row must be below what is said of it.
 double gap_of(const Domain& domain, const Score& score, const Goal& goal, const Box& box) {
   const Relaxation relaxation = relaxed(score, {goal}, box);

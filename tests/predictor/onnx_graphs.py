@@ -36,7 +36,7 @@ def run(model, table, outputs=None):
     return session.run(outputs, feeds)
 
 
-def graph_of(nodes, outputs, constants=None, inputs=(("X", TensorProto.FLOAT, [None, 3]),)):
+def graph_of(nodes, outputs, constants=None, inputs=(("X", TensorProto.FLOAT, [None, 3]),), opset=17):
     """A model of nodes; outputs by name, constants as arrays."""
     graph = helper.make_graph(
         nodes,
@@ -45,7 +45,7 @@ def graph_of(nodes, outputs, constants=None, inputs=(("X", TensorProto.FLOAT, [N
         [helper.make_empty_tensor_value_info(name) for name in outputs],
         [numpy_helper.from_array(np.asarray(value), name) for name, value in (constants or {}).items()],
     )
-    versions = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    versions = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
     return helper.make_model(graph, opset_imports=versions, ir_version=8)
 
 

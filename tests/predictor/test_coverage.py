@@ -48,7 +48,8 @@ def test_every_layer_of_torch_has_a_line() -> None:
 def test_every_operator_of_onnx_that_is_read_has_a_line() -> None:
     pytest.importorskip("onnx")
     operators = importlib.import_module("likely.predictor.onnx.operators").OPERATORS
-    assert {f"onnx.{name}" for name in operators} == {name for name in LINES if name.startswith("onnx.")}
+    read = {name for name, line in LINES.items() if name.startswith("onnx.") and line.verdict != "refused"}
+    assert {f"onnx.{name}" for name in operators} == read
 
 
 @pytest.mark.parametrize("name", LINES)

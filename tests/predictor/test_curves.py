@@ -27,6 +27,7 @@ from sklearn.preprocessing import (
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor import read
 from likely.predictor.curves import CurveStep, jumps
+from likely.predictor.sklearn.functions import _quantile_curve
 from likely.problem import Limits, Problem, to_class
 from likely.schema import Schema
 from likely.search import solve
@@ -43,6 +44,7 @@ MAPS = {
     "yeo-johnson": PowerTransformer(),
     "box-cox": PowerTransformer(method="box-cox", standardize=False),
     "quantiles": QuantileTransformer(n_quantiles=40, subsample=None),
+    "normal": QuantileTransformer(n_quantiles=40, subsample=None, output_distribution="normal"),
     "clipped": MinMaxScaler((0.1, 0.7), clip=True),
     "binary": Binarizer(threshold=40.0),
 }
@@ -57,7 +59,9 @@ def fitted(name, kind="linear"):
         "naive Bayes": GaussianNB(),
     }
     chosen = MAPS.get(name, "passthrough")
-    counts = QuantileTransformer(n_quantiles=20) if name == "quantiles" else StandardScaler()
+    counts = StandardScaler()
+    if name in ("quantiles", "normal"):  # of few values: at its ends, and in between
+        counts = QuantileTransformer(n_quantiles=20, output_distribution="uniform" if name == "quantiles" else "normal")
     encoder = make_column_transformer(
         (make_pipeline(chosen, StandardScaler()) if name in MAPS else chosen, POSITIVE),
         (counts, ["count", "rate"]),
@@ -84,7 +88,7 @@ class TestReading(ReaderContract):
         return Case(model, SCHEMA, None, model.predict_proba, model.predict, tolerance=1e-6, tie=1e-6)
 
 
-@pytest.mark.parametrize("name", ["log1p", "yeo-johnson", "quantiles", "clipped"])
+@pytest.mark.parametrize("name", ["log1p", "yeo-johnson", "quantiles", "normal", "clipped"])
 def test_no_row_is_cheaper(name):
     """Every other feature as it is: each pair of values of two features is asked."""
     model = fitted(name)
@@ -107,7 +111,7 @@ def test_no_row_is_cheaper(name):
 
 def test_what_is_no_data_is_refused():
     model = make_pipeline(
-        make_column_transformer((QuantileTransformer(n_quantiles=20, output_distribution="normal"), POSITIVE)),
+        make_column_transformer((FunctionTransformer(np.arcsinh), POSITIVE)),
         LogisticRegression(),
     )
     with pytest.raises(UnsupportedModelError, match="be read by LogisticRegression as a function that likely has as data"):
@@ -136,6 +140,30 @@ def test_jumps_are_exact_at_every_double(edges, kind, numbers, data):
     for step in jumps(np.array(edges), values):
         reads = step.at(reads)
     np.testing.assert_allclose(reads, values[np.searchsorted(edges, at, side="right")], rtol=0, atol=1e-14)
+
+
+COLUMNS = {
+    "one value": [3.0] * 30,
+    "two values": [0.0] * 20 + [5.0] * 10,
+    "near": [1.0] * 9 + [1.0 + 5e-8] * 9 + [2.0] * 9,
+    "large": np.linspace(-3e9, 1e9, 30),
+}
+
+
+@pytest.mark.parametrize("numbers", COLUMNS.values(), ids=COLUMNS)
+def test_normal_quantiles_of_odd_columns(numbers):
+    """At every quantile, around it, and where a number begins to count as beyond the first or the last one."""
+    X = np.asarray(numbers)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        transformer = QuantileTransformer(n_quantiles=10, output_distribution="normal").fit(X)
+    steps = _quantile_curve(transformer, 0, "float64")
+    at = np.unique([x + off for x in np.unique(X) for off in (0, 1e-9, -1e-9, 1e-7, -1e-7, 2e-7, -2e-7, 0.5, -0.5)])
+    at = np.unique([at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)])
+    reads = at
+    for step in steps:
+        reads = step.at(reads)
+    np.testing.assert_allclose(reads, transformer.transform(at[:, None])[:, 0], rtol=1e-9, atol=1e-9)
 
 
 def test_other_functions_that_jump_are_none():

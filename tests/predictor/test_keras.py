@@ -33,7 +33,17 @@ def sequential(*rest):
     return keras.Sequential([layers.Input((WIDTH,)), layers.Dense(5, activation="relu"), layers.Dense(4, "hard_sigmoid"), *rest])
 
 
+def activated(*names):
+    hidden = [layers.Dense(4, activation=name) for name in names]
+    return lambda: keras.Sequential([layers.Input((WIDTH,)), *hidden, layers.Dense(1)])
+
+
 MODELS = {
+    "tanh": activated("tanh", "sigmoid", "relu"),
+    "elu": activated("elu", "selu", "celu"),
+    "gelu": activated("gelu", "swish", "softplus"),
+    "softsign": activated("softsign", "log_sigmoid", "tanh_shrink", "soft_shrink"),
+    "elu layer": lambda: keras.Sequential([layers.Input((WIDTH,)), layers.Dense(4), layers.ELU(alpha=0.5), layers.Dense(1)]),
     "sequential": lambda: sequential(layers.Dense(1)),
     "sigmoid": lambda: sequential(layers.Dense(1, activation="sigmoid")),
     "softmax": lambda: sequential(layers.Dense(3, activation="softmax")),
@@ -87,19 +97,19 @@ class TestReading(ReaderContract):
     ("model", "error", "message"),
     [
         (
-            lambda: keras.Sequential([layers.Input((3,)), layers.Dense(2, "tanh"), layers.Dense(1)]),
+            lambda: keras.Sequential([layers.Input((3,)), layers.Dense(2, "mish"), layers.Dense(1)]),
             UnsupportedModelError,
-            "piecewise linear activation; got 'tanh'",
+            "have an activation that likely can read; got 'mish'. Hint: use one of",
         ),
         (
             lambda: keras.Sequential([layers.Input((3,)), layers.LayerNormalization(), layers.Dense(1)]),
             UnsupportedModelError,
-            "LayerNormalization",
+            "LayerNormalization. Hint: it divides each row by its own spread",
         ),
         (
-            lambda: keras.Sequential([layers.Input((3,)), layers.Dense(2, "sigmoid"), layers.Dense(1)]),
+            lambda: keras.Sequential([layers.Input((3,)), layers.Dense(2, "softmax"), layers.Dense(1)]),
             UnsupportedModelError,
-            "be the last layer",
+            "got 'softmax'. Hint: it divides by a sum over all numbers",
         ),
         (lambda: keras.Sequential([layers.Dense(1)]), PredictorError, "must be built"),
         (lambda: keras.Sequential([layers.Input((4,)), layers.Dense(1)]), PredictorError, "must be given the 4 inputs"),

@@ -117,3 +117,19 @@ def test_what_a_link_cannot_be():
     for scale in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(PredictorError, match="The scale of a link must be a positive number; got"):
             Link("logistic", scale=scale)
+
+
+@given(st.sampled_from(ONE), SCORES, st.floats(-3, 3), st.booleans())
+def test_an_offset_is_of_probabilities_alone(kind, score, offset, tie):
+    plain, link = Link(kind, tie=tie), Link(kind, tie=tie, offset=offset)
+    assert link.decide(np.array([[score]])) == plain.decide(np.array([[score]]))
+    assert Link(**json.loads(json.dumps(link.to_dict()))) == link
+    if link.has_probabilities:
+        ours, theirs = link.probabilities(np.array([[score]])), plain.probabilities(np.array([[score + offset]]))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(("kind", "offset"), [("softmax", 1.0), ("identity", 0.5), ("logistic", math.inf)])
+def test_offsets_of_what_has_no_threshold_are_refused(kind, offset):
+    with pytest.raises(PredictorError, match="The offset of a link must be a finite number, of one score for two classes"):
+        Link(kind, offset=offset)

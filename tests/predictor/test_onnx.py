@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likely.errors import MissingExtraError, PredictorError, UnsupportedModelError
-from likely.predictor import LinearModel, Raw, ReluNetwork, one_hot_of, read
+from likely.predictor import Composite, LinearModel, Raw, ReluNetwork, one_hot_of, read
 from likely.predictor.reading import random_rows
 from likely.schema import Categorical, Continuous, Integer, Schema
 from tests.predictor.onnx_graphs import (
@@ -71,6 +71,33 @@ def test_steps_on_columns_and_on_layers(step, first):
     assert isinstance(same_scores(graph, link="identity"), ReluNetwork if op == "Relu" else LinearModel)
 
 
+SMOOTH = {
+    "Tanh": {}, "Softplus": {}, "Softsign": {}, "Elu": {"alpha": 0.5}, "Selu": {}, "Celu": {"alpha": 2.0}, "LeakyRelu": {},
+    "HardSigmoid": {}, "Gelu": {}, "Sigmoid": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", SMOOTH)
+def test_activations_between_layers(op):
+    nodes = [
+        node("MatMul", ["X", "W"], "h"),
+        node(op, "h", "a", **SMOOTH[op]),
+        node("Gemm", ["a", "V", "c"], "g"),
+        node("Clip", ["g", "low", ""], "k"),
+        node("PRelu", ["k", "slopes"], "y"),
+    ]
+    constants = {"W": W34, "V": W43, "c": COLUMNS, "low": np.float32(-1.5), "slopes": COLUMNS}
+    graph = graph_of(nodes, ["y"], constants, opset=20)
+    assert isinstance(same_scores(graph, link="identity"), ReluNetwork if op in ("LeakyRelu", "HardSigmoid") else Composite)
+
+
+def test_clip_has_its_ends_where_the_opset_has_them():
+    old = graph_of([node("Clip", "X", "y", min=-0.5, max=1.0)], ["y"], opset=10)
+    new = graph_of([node("Clip", ["X", "", "high"], "y")], ["y"], {"high": np.float32(0.25)})
+    for graph in (old, new):
+        same_scores(graph, link="identity")
+
+
 STEPS = {
     "matmul": lambda x, y: node("MatMul", [x, "W33"], y),
     "gemm": lambda x, y: node("Gemm", [x, "W33", "c"], y, alpha=0.5, transB=1),
@@ -79,6 +106,7 @@ STEPS = {
     "mul": lambda x, y: node("Mul", [x, "c"], y),
     "div": lambda x, y: node("Div", [x, "two"], y),
     "relu": lambda x, y: node("Relu", x, y),
+    "tanh": lambda x, y: node("Tanh", x, y),
     "scaler": lambda x, y: node("Scaler", x, y, offset=[1.0, 0.0, -1.0], scale=[0.5, 2.0, 1.0]),
     "norm": lambda x, y: node("BatchNormalization", [x, "c", "c", "c", "positive"], y),
     "cast": lambda x, y: node("Cast", x, y, to=TensorProto.FLOAT),

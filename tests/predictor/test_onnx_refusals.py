@@ -18,7 +18,8 @@ NET = {"W": W34[:, :1], "c": np.float32(2), "one": np.float32(1), "W4": W34, "ze
     [
         ([LOGIT, node("Exp", "y", "z")], r"Node 'Exp_z' \(Exp\) must be of an operator that likely can read; got Exp. Hint:"),
         ([LOGIT, helper.make_node("Gelu", ["y"], ["z"], domain="com.microsoft")], r"Node 'z' \(com.microsoft.Gelu\) must be"),
-        ([LOGIT, P, node("MatMul", ["p", "W"], "z")], r"Node 'MatMul_z' \(MatMul\) must read columns or layers; got scores"),
+        ([LOGIT, P, node("MatMul", ["p", "W"], "z")], r"Node 'MatMul_z' \(MatMul\) must have weights for 1 inputs"),
+        ([node("LayerNormalization", ["X", "c"], "z")], r"\(LayerNormalization\) must be .*Hint: it divides each row by its own"),
         ([LOGIT, P, node("Mul", ["p", "c"], "z")], r"\(Mul\) must read columns or layers; got scores or probabilities"),
         ([LOGIT, P, node("Sub", ["c", "p"], "z")], r"\(Sub\) must be 1 minus a probability; got a constant minus scores or prob"),
         ([node("MatMul", ["c", "X"], "z")], r"\(MatMul\) must read columns or layers; got a constant"),

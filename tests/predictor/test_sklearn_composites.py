@@ -85,6 +85,7 @@ MODELS = {
     "bagged trees": lambda: piped(BaggingClassifier(DecisionTreeClassifier(max_depth=4), 5, random_state=0)),
     "bagged votes": lambda: piped(BaggingClassifier(RidgeClassifier(), 4, random_state=0)),
     "sigmoid, one": lambda: CalibratedClassifierCV(boosting(), cv=3, ensemble=False),
+    "sigmoid, one forest": lambda: CalibratedClassifierCV(forest(), cv=3, ensemble=False),
     "sigmoid": lambda: CalibratedClassifierCV(forest(), cv=3),
     "sigmoid of votes": lambda: CalibratedClassifierCV(VotingClassifier(members(linear, forest), voting="soft"), cv=2),
     "isotonic": lambda: CalibratedClassifierCV(linear(), cv=3, method="isotonic"),
@@ -176,6 +177,7 @@ def kind_of(name: str) -> type[Form]:
 def test_a_form_is_as_simple_as_can_be():
     assert kind_of("bagged trees") is TreeEnsemble
     assert kind_of("sigmoid, one") is TreeEnsemble
+    assert kind_of("sigmoid, one forest") is TreeEnsemble
     assert kind_of("soft") is Composite
     two = CalibratedClassifierCV(linear(), cv=2, ensemble=False).fit(TABLE, TWO)
     assert type(read(two, SCHEMA)) is LinearModel

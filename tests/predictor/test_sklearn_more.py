@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import FeatureAgglomeration
 from sklearn.compose import make_column_transformer
+from sklearn.cross_decomposition import PLSSVD, PLSCanonical, PLSRegression
 from sklearn.decomposition import PCA, FactorAnalysis, FastICA, TruncatedSVD
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -43,6 +46,7 @@ from sklearn.linear_model import (
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
@@ -91,6 +95,7 @@ def table(seed: int = 0, rows: int = 240, *, missing: bool = False) -> tuple[pd.
 X, TWO, THREE = table()
 SCHEMA = likely.Schema.infer(X)
 RARE = THREE.where(THREE.index != 17, "z")
+FOUR = THREE.where(X["owner"] | (THREE != "b"), "d")
 HOLED, HOLED_TWO, _ = table(1, missing=True)
 HOLED_SCHEMA = likely.Schema.infer(HOLED)
 NUMBERS = ["n", "x", "flat"]
@@ -132,6 +137,15 @@ def forest() -> RandomForestClassifier:
 
 NUMBER_TREE = DecisionTreeClassifier(max_depth=6, random_state=1)
 CASES = {
+    "svc_votes": lambda: case_of(encoded(SVC(kernel="linear"), StandardScaler()), FOUR, scores=False, tie=0.0),
+    "svc_ties": lambda: case_of(encoded(SVC(kernel="linear", break_ties=True), StandardScaler()), FOUR),
+    "nu_svc_votes": lambda: case_of(
+        encoded(NuSVC(nu=0.2, kernel="linear", decision_function_shape="ovo"), StandardScaler()), THREE, scores=False, tie=0.0
+    ),
+    "centroid": lambda: case_of(encoded(NearestCentroid(), StandardScaler()), THREE, scores=False),
+    "centroid_shrunken": lambda: case_of(encoded(NearestCentroid(shrink_threshold=0.3), StandardScaler()), scores=False),
+    "centroid_priors": lambda: case_of(encoded(NearestCentroid(priors=[0.2, 0.3, 0.5]), StandardScaler()), THREE, scores=False),
+    "centroid_manhattan": lambda: case_of(encoded(NearestCentroid("manhattan"), StandardScaler()), THREE, scores=False),
     "svc": lambda: case_of(encoded(SVC(kernel="linear"), StandardScaler())),
     "nu_svc": lambda: case_of(encoded(NuSVC(kernel="linear"), StandardScaler())),
     "linear_svc_3": lambda: case_of(encoded(LinearSVC(), StandardScaler()), THREE),
@@ -174,6 +188,8 @@ CASES = {
             GammaRegressor(),
             RANSACRegressor(random_state=0),
             SVR(kernel="linear"),
+            PLSRegression(2),
+            PLSCanonical(1),
         )
     },
     "voting_regressor": lambda: case_of(
@@ -279,6 +295,7 @@ CASES = {
             make_union(FastICA(2, random_state=0), make_pipeline(StandardScaler(), FactorAnalysis(1))),
         )
     ),
+    "agglomerated": lambda: case_of(encoded(LogisticRegression(), make_pipeline(StandardScaler(), FeatureAgglomeration(2)))),
     "pca_selected": lambda: case_of(encoded(LogisticRegression(), make_pipeline(PCA(3), VarianceThreshold()))),
     "interactions": lambda: case_of(
         encoded(LogisticRegression(max_iter=999), "drop").set_params(
@@ -333,7 +350,8 @@ class TestReading(ReaderContract):
 
 REFUSED = [
     (encoded(SVC()), TWO, r"must have kernel='linear'; got kernel='rbf'\. Hint: .*explain that"),
-    (encoded(SVC(kernel="linear")), THREE, r"pairs vote\. Hint: use LinearSVC"),
+    (encoded(NearestCentroid("manhattan", priors=[0.3, 0.7])), TWO, r"must add distances up; .*Hint: use priors='uniform'"),
+    (encoded(LogisticRegression(), FeatureAgglomeration(2, pooling_func=np.max)), TWO, r"pool features by their mean; got .*max"),
     (encoded(make_pipeline(PCA(2), tree())), TWO, r"inputs that PCA makes of several\. Hint: leave PCA out"),
     (
         encoded(LogisticRegression(max_iter=999), FunctionTransformer(np.arctan)),
@@ -360,6 +378,24 @@ def test_neighbours_fill_no_hole() -> None:
         read(quiet(model, HOLED, HOLED_TWO), HOLED_SCHEMA)
 
 
+def test_components_of_partial_least_squares_as_an_encoder() -> None:
+    schema, y = likely.Schema(SCHEMA.features[:2]), (TWO == "yes").astype(int)
+    for encoder in (PLSRegression(2).fit(X[["n", "x"]], y), PLSSVD(1).fit(X[["n", "x"]], y)):
+        model = LogisticRegression().fit(encoder.transform(X[["n", "x"]]), TWO)
+        form = read(model, schema, encoder=encoder)
+        theirs = model.decision_function(encoder.transform(X[["n", "x"]]))
+        np.testing.assert_allclose(form.score(schema.encode(X[["n", "x"]]))[:, 0], theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_what_an_svc_votes_is_not_its_decision_function() -> None:
+    inner = encoded(SVC(kernel="linear"), StandardScaler())
+    model = quiet(CalibratedClassifierCV(inner, cv=2), X, THREE)
+    with pytest.raises(UnsupportedModelError, match="An SVC of 3 classes within another model must predict by its decision_fun"):
+        read(model, SCHEMA)
+    model = quiet(CalibratedClassifierCV(inner.set_params(svc__break_ties=True), cv=2), X, THREE)
+    np.testing.assert_allclose(read(model, SCHEMA).score(SCHEMA.encode(X)), model.predict_proba(X), rtol=1e-7, atol=1e-7)
+
+
 # -- explaining, against enumeration ----------------------------------------------------------------------------------------
 
 SMALL = {"n": range(7), "m": range(6), "c": ["a", "b", "d"]}
@@ -375,6 +411,9 @@ def small(last: Any, numbers: Any = "passthrough") -> Any:
 
 EXPLAINED = {
     "svc": small(SVC(kernel="linear")),
+    "svc_votes": small(SVC(kernel="linear")),
+    "centroid_manhattan": small(NearestCentroid("manhattan")),
+    "agglomerated": small(make_pipeline(FeatureAgglomeration(3), LogisticRegression())),
     "bagging": small(BaggingClassifier(tree(), 5, random_state=0)),
     "voting": small(VotingClassifier([("t", tree()), ("f", forest())], voting="soft")),
     "threshold": FixedThresholdClassifier(small(forest()), threshold=0.3),
@@ -400,6 +439,8 @@ def test_explained_as_by_enumeration(kind: str) -> None:
     table = all_rows().sample(220, replace=True, random_state=4).reset_index(drop=True)
     merit = table["n"] - table["m"] + 2 * (table["c"] == "b") + random.normal(0, 1, len(table))
     y = np.where(merit > 0.5, 1, 0) if kind == "tuned" else np.where(merit > 0.5, "yes", "no")
+    if kind == "svc_votes":
+        y = np.array(["low", "mid", "top"])[np.digitize(merit, [-1.0, 1.5])]
     model = quiet(EXPLAINED[kind], table, y)
     schema = likely.Schema.infer(table, increasing=["m"])
     explainer = likely.Explainer(model, schema, nodes=8, progress=False, n_jobs=1).fit(table, y)
@@ -420,3 +461,31 @@ def test_explained_as_by_enumeration(kind: str) -> None:
         if answer:
             assert model.predict(answer.to_frame())[0] != decided[i]
             assert likely.verify(answer, explainer).ok
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FixedThresholdClassifier(small(LogisticRegression()), threshold=0.7),
+        FixedThresholdClassifier(small(forest()), threshold=0.6, pos_label="no", response_method="predict_proba"),
+    ],
+    ids=["logistic", "forest"],
+)
+def test_a_probability_is_asked_of_a_model_with_a_threshold(model: Any) -> None:
+    """The probability is the model's own; its threshold decides the class, and nothing else."""
+    table = all_rows().sample(220, replace=True, random_state=4).reset_index(drop=True)
+    y = np.where(table["n"] - table["m"] + 2 * (table["c"] == "b") > 0.5, "yes", "no")
+    fitted = quiet(model, table, y)
+    schema, rows = likely.Schema.infer(table), all_rows()
+    explainer = likely.Explainer(fitted, schema, nodes=8, progress=False, n_jobs=1).fit(table, y)
+    shares = fitted.predict_proba(rows)[:, 1]
+    for i, asked in ((0, (0.55, 0.65)), (29, (0.0, 0.2)), (61, (0.8, 1.0)), (97, (0.4, 0.62))):
+        if asked[0] <= shares[i] <= asked[1]:
+            continue
+        answer = explainer.explain(rows.iloc[i], target="yes", probability=asked, plausibility=None, gap=0)
+        met = (shares >= asked[0]) & (shares <= asked[1])
+        encoded_rows = schema.encode(rows)
+        least = schema.prices(encoded_rows[i], encoded_rows[met]).min(initial=math.inf)
+        assert (answer.best.cost if answer else math.inf) == pytest.approx(least, rel=1e-6)
+        if answer:
+            assert asked[0] - 1e-6 <= fitted.predict_proba(answer.to_frame())[0, 1] <= asked[1] + 1e-6

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
@@ -10,7 +12,10 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor import Indicator, LinearModel, Rank, Raw, ReluNetwork, Scaled, one_hot_of, read
 from likely.predictor.reading import feed, random_rows
-from likely.schema import Schema
+from likely.problem import Limits, Problem, to_class
+from likely.problem.tolerances import SCORE_MARGIN
+from likely.schema import Integer, Schema
+from likely.search import solve
 from tests.contracts.reader import Case, ReaderContract, mixed_schema, mixed_table
 
 torch = pytest.importorskip("torch")
@@ -238,17 +243,32 @@ class Normed(nn.Module):
         return self.last(self.norm(x))
 
 
+class NormedByFunction(nn.Module):
+    def forward(self, x):
+        return nn.functional.layer_norm(x, (3,))
+
+
+class Approximate(nn.Module):
+    def forward(self, x):
+        return nn.functional.gelu(x, approximate="tanh")
+
+
 @pytest.mark.parametrize(
     ("module", "message"),
     [
         (
             OwnForward(),
-            r"Operation pow\(.*\) of a OwnForward must be piecewise linear; got pow\. Hint: use Linear, ReLU-like layers",
+            r"Operation pow\(.*\) of a OwnForward must be of a kind that likely can read; got pow\. Hint: use Linear, act",
         ),
         (Branching(), r"must compute the same layers for every row, .*\(torch\.fx\)"),
         (TwoTensors(), "must read one tensor of rows; got the arguments x, y"),
-        (Normed(), r"Layer norm \(LayerNorm\) must be piecewise linear; .*Hint: it divides each row by its own spread"),
-        (nn.Sequential(nn.Linear(3, 2), nn.LeakyReLU(), nn.Tanh()), r"\(Tanh\) must be piecewise linear; .*it is smooth"),
+        (Normed(), r"Layer norm \(LayerNorm\) must be of a kind that likely can read; .*Hint: it divides each row by its own"),
+        (NormedByFunction(), r"Operation layer_norm\(.*\) .*Hint: it divides each row by its own spread"),
+        (Approximate(), r"Operation gelu\(x\) of a Approximate must compute the function itself; got approximate='tanh'"),
+        (nn.Sequential(nn.Linear(3, 2), nn.LeakyReLU(), nn.Mish()), r"\(Mish\) must be of a kind .*no bounds here; use SiLU"),
+        (nn.Sequential(nn.Linear(3, 2), nn.GELU("tanh")), r"\(GELU\) must compute the function itself; got approximate='tanh'"),
+        (nn.Sequential(nn.Linear(3, 2), nn.Softplus(threshold=5)), r"must have a threshold of at least 20.*got threshold=5"),
+        (nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Softmax(1), nn.Linear(2, 1)), r"\(Softmax\) must be the last layer"),
     ],
 )
 def test_graphs_that_are_refused(module, message):
@@ -273,8 +293,35 @@ class Residual(nn.Module):
         return self.last(torch.cat([four, nn.functional.hardtanh(four, -2.0, 0.5) / 3, x], 1))
 
 
+class Smooth(nn.Module):
+    """Activations as functions and methods, beside what is handed on."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.first, self.second, self.last = nn.Linear(WIDTH, 5), nn.Linear(5, 5), nn.Linear(10 + WIDTH, count)
+
+    def forward(self, x):
+        one = nn.functional.softplus(input=self.first(x), beta=2) + nn.functional.elu(self.first(x), 0.5) - x[:, :5].tanh()
+        two = nn.functional.silu(self.second(one)) + torch.sigmoid(one) + nn.functional.softsign(one)
+        three = nn.functional.logsigmoid(two) - nn.functional.tanhshrink(one) + nn.functional.gelu(two).relu()
+        return self.last(torch.cat([two, nn.functional.celu(nn.functional.selu(three), alpha=0.7), x], 1))
+
+
+def activated(*activations):
+    """A network with a layer before and after each of these."""
+    layers = [layer for activation in activations for layer in (activation, nn.Linear(5, 5))]
+    return lambda k: nn.Sequential(nn.Linear(WIDTH, 5), *layers[:-1], nn.Linear(5, k))
+
+
 ACTIVATIONS = {
     "residual": Residual,
+    "smooth": Smooth,
+    "tanh": activated(nn.Tanh(), nn.Sigmoid()),
+    "sigmoid, relu": activated(nn.Sigmoid(), nn.ReLU()),
+    "elu": activated(nn.ELU(), nn.ELU(0.3), nn.SELU(), nn.CELU(2.0)),
+    "gelu": activated(nn.GELU(), nn.SiLU()),
+    "softplus": activated(nn.Softplus(3.0), nn.LogSigmoid(), nn.Softsign()),
+    "shrinking": activated(nn.Softshrink(0.4), nn.Tanhshrink()),
     "leaky": lambda k: nn.Sequential(nn.Linear(WIDTH, 5), nn.LeakyReLU(0.3), nn.Linear(5, k)),
     "prelu": lambda k: nn.Sequential(nn.Linear(WIDTH, 5), nn.PReLU(5), nn.Linear(5, k)),
     "relu6": lambda k: nn.Sequential(nn.Linear(WIDTH, 5), nn.ReLU6(), nn.Linear(5, 4), nn.Hardtanh(-0.5, 2.0), nn.Linear(4, k)),
@@ -284,7 +331,7 @@ ACTIVATIONS = {
 
 
 class TestGraphs(ReaderContract):
-    @pytest.fixture(params=[*((name, 1) for name in ACTIVATIONS), ("residual", 3)], ids=str)
+    @pytest.fixture(params=[*((name, 1) for name in ACTIVATIONS), ("residual", 3), ("smooth", 3)], ids=str)
     def case(self, request):
         name, count = request.param
         network = trained(ACTIVATIONS[name](count))
@@ -301,6 +348,23 @@ class TestGraphs(ReaderContract):
             return outputs(network, X)
 
         return Case(network, SCHEMA, scores, probabilities, predict, tolerance=1e-4, tie=1e-3, options={"encoder": ENCODINGS})
+
+
+@pytest.mark.parametrize("name", ["gelu", "elu", "softplus"])
+def test_explained_as_by_enumeration(name):
+    """The cheapest of all rows that the network itself puts in the other class, by more than rounding."""
+    schema = Schema([Integer("a", 0, 6), Integer("b", 0, 5), Integer("c", 0, 4), Integer("d", 0, 1)])
+    rows = np.array(list(itertools.product(range(7), range(6), range(5), range(2))), dtype=float)
+    encoding = [Scaled("a", shift=3, scale=3), Raw("b"), Scaled("c", scale=2), Raw("d"), *[Raw("d")] * (WIDTH - 4)]
+    network = trained(ACTIVATIONS[name](1)).double()
+    form = read(network, schema, encoder=encoding)
+    scores = outputs(network, feed(schema, rows, encoding))[:, 0]
+    for at in range(0, len(rows), 70):
+        wanted = 0 if scores[at] >= 0 else 1
+        result = solve(Problem(schema, rows[at], form, to_class(form, wanted)), Limits(seconds=60))
+        met = -scores > SCORE_MARGIN + 1e-9 if wanted == 0 else scores > SCORE_MARGIN + 1e-9
+        least = schema.prices(rows[at], rows[met]).min(initial=np.inf)
+        assert (result.solutions[0].cost if result.solutions else np.inf) == pytest.approx(least)
 
 
 class Ending(nn.Module):
@@ -329,20 +393,20 @@ def batch_norm_of_a_batch():
     ("network", "error", "message"),
     [
         (
-            nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 4), nn.GELU(), nn.Linear(4, 1)),
+            nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 4), nn.Mish(), nn.Linear(4, 1)),
             UnsupportedModelError,
-            r"Layer 3 \(GELU\) must be piecewise linear; got GELU.*Hint: it is smooth, .*use ReLU",
+            r"Layer 3 \(Mish\) must be of a kind that likely can read; got Mish.*Hint: it has no bounds here; use SiLU",
         ),
         (
-            nn.Sequential(nn.Sequential(nn.Linear(3, 4), nn.Tanh())),
+            nn.Sequential(nn.Sequential(nn.Linear(3, 4), nn.Threshold(0.1, 0.0))),
             UnsupportedModelError,
-            r"Layer 0\.1 \(Tanh\) must be piecewise linear",
+            r"Layer 0\.1 \(Threshold\) must be of a kind .*it jumps",
         ),
         (nn.Sequential(nn.Flatten(0), nn.Linear(3, 1)), UnsupportedModelError, r"Layer 0 \(Flatten\) must be .*start_dim=0"),
         (
-            nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1)),
+            nn.Sequential(nn.Linear(3, 4), nn.Softmax(dim=1), nn.Linear(4, 1)),
             UnsupportedModelError,
-            r"Layer 1 \(Sigmoid\) must be the last layer; got layers after it. Hint: use ReLU between layers",
+            r"Layer 1 \(Softmax\) must be the last layer; got layers after it. Hint: .*use Sigmoid or Tanh between layers",
         ),
         (
             nn.Sequential(nn.Linear(3, 4), batch_norm_of_a_batch()),

@@ -106,6 +106,7 @@ def forests(draw: st.DrawFn, features: Sequence[Any], *, trees: int = 4, depth: 
 def _functions(rng: np.random.Generator, width: int, *, jumps: bool) -> tuple[Function, ...]:
     """Functions that cover so many numbers, some of them in groups."""
     single = ["identity", "relu", "logistic", "tanh", "clip", "confidence", "interpolate"] + ["above", "at_least"] * jumps
+    single += ["softplus", "elu", "rising_silu", "rising_gelu"]
     made: list[Function] = []
     while (left := width - sum(function.width for function in made)) > 0:
         scale, shift = float(rng.choice([1.0, 1.0, 0.5, -2.0])), float(rng.choice([0.0, 0.25, -1.0]))

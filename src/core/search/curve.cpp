@@ -15,6 +15,22 @@ double yeo_johnson(double x, double lambda) {
   return lambda == 2 ? -std::log1p(-x) : -std::expm1((2 - lambda) * std::log1p(-x)) / (2 - lambda);
 }
 
+// The number that a standard normal variable is below with this probability. The logarithm of the distribution function rises and
+// bends downwards, so that Newton's steps from the left stay there and end at the number: up to a half, the distribution function
+// of -x is no more than exp(-x * x / 2) / 2, and what is that small a probability's number is further left.
+double normal_quantile(double p) {
+  if (p > 0.5) return -normal_quantile(1 - p);  // exact
+  double x = -std::sqrt(-2 * std::log(2 * p));
+  for (int i = 0; i < tolerance::kQuantileSteps; ++i) {
+    const double below = 0.5 * std::erfc(-x * 0.70710678118654752440);
+    const double density = 0.39894228040143267794 * std::exp(-0.5 * x * x);
+    const double step = std::log(p / below) * below / density;
+    x += step;
+    if (std::abs(step) <= tolerance::kRoundoff * std::abs(x)) break;
+  }
+  return x;
+}
+
 double interpolated(double z, const CurveStep& step) {
   if (z <= step.knots.front()) return step.values.front();
   if (z >= step.knots.back()) return step.values.back();
@@ -37,6 +53,7 @@ double taken(const CurveStep& step, double z) {
     case Kind::kSquare: return z * z;
     case Kind::kYeoJohnson: return yeo_johnson(z, step.slope);
     case Kind::kAbove: return z > step.intercept ? 1 : 0;
+    case Kind::kNormalQuantile: return normal_quantile(std::clamp(z, 1e-300, 1 - tolerance::kRoundoff));
     default: return interpolated(z, step);
   }
 }
@@ -45,7 +62,7 @@ double taken(const CurveStep& step, double z) {
 double size_of(const CurveStep& step, double z, double result) {
   if (step.kind == CurveStep::Kind::kAffine) return std::abs(step.slope * z) + std::abs(step.intercept);
   if (step.kind == CurveStep::Kind::kInterpolate) return std::abs(step.values.front()) + std::abs(step.values.back());
-  if (step.kind == CurveStep::Kind::kYeoJohnson) return 1 + std::abs(result);
+  if (step.kind == CurveStep::Kind::kYeoJohnson || step.kind == CurveStep::Kind::kNormalQuantile) return 1 + std::abs(result);
   return std::abs(result);
 }
 

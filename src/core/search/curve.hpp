@@ -10,7 +10,21 @@ namespace likely::search {
 
 // One step of a preprocessing. All but kSquare never fall, or, times a negative number, never rise.
 struct CurveStep {
-  enum class Kind { kAffine, kAtLeast, kAtMost, kLog1p, kLog, kSqrt, kExpm1, kExp, kSquare, kYeoJohnson, kAbove, kInterpolate };
+  enum class Kind {
+    kAffine,
+    kAtLeast,
+    kAtMost,
+    kLog1p,
+    kLog,
+    kSqrt,
+    kExpm1,
+    kExp,
+    kSquare,
+    kYeoJohnson,
+    kAbove,
+    kInterpolate,
+    kNormalQuantile,
+  };
 
   Kind kind;
   double slope = 1,

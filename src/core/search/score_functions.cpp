@@ -14,6 +14,14 @@ using tolerance::kRoundoff;
 
 double logistic(double z) { return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z)); }
 
+// What makes z * logistic(z) and z * (normal distribution function of z) rise everywhere: neither falls by more than 0.13 per
+// unit.
+constexpr double kRise = 5.0 / 32;
+
+// The distribution function of the standard normal distribution, and its density.
+double normal(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752440); }
+double normal_density(double z) { return 0.39894228040143267794 * std::exp(-0.5 * z * z); }
+
 double interpolated(double z, const std::vector<double>& knots, const std::vector<double>& values) {
   if (z <= knots.front()) return values.front();
   if (z >= knots.back()) return values.back();
@@ -40,6 +48,10 @@ double ScoreFunction::base(double z) const {
     case Kind::kAtLeast: return z >= 0 ? 1 : 0;
     case Kind::kConfidence: return z / (3 * (std::abs(z) + 1));
     case Kind::kInterpolate: return interpolated(z, knots, values);
+    case Kind::kSoftplus: return std::max(z, 0.0) + std::log1p(std::exp(-std::abs(z)));
+    case Kind::kElu: return z > 0 ? z : std::expm1(z);
+    case Kind::kRisingSilu: return z * logistic(z) + kRise * z;
+    case Kind::kRisingGelu: return z * normal(z) + kRise * z;
     default: return z;
   }
 }
@@ -48,12 +60,22 @@ double ScoreFunction::slope(double z) const {
   switch (kind) {
     case Kind::kLogistic: return logistic(z) * logistic(-z);
     case Kind::kTanh: return 1 - std::tanh(z) * std::tanh(z);
+    case Kind::kSoftplus: return logistic(z);
+    case Kind::kElu: return z > 0 ? 1 : std::exp(z);
     default: return 1 / (3 * (std::abs(z) + 1) * (std::abs(z) + 1));  // kConfidence
   }
 }
 
+// How far the slope of one that bends both ways changes per unit, at most, where |z| is no less than this.
+double ScoreFunction::curvature(double least) const {
+  if (kind == Kind::kRisingSilu) return std::min(0.5, (2 + least) * std::exp(-least));
+  return normal_density(least) * std::max(2.0, least * least);
+}
+
 double ScoreFunction::steepness() const {
   switch (kind) {
+    case Kind::kRisingSilu:
+    case Kind::kRisingGelu: return std::abs(scale) * 1.3;  // no more than 1.13, and the rise
     case Kind::kLogistic: return std::abs(scale) / 4;
     case Kind::kConfidence: return std::abs(scale) / 3;
     case Kind::kAbove:
@@ -115,6 +137,13 @@ Line ScoreFunction::base_above(double low, double high) const {
     case Kind::kLogistic:
     case Kind::kTanh:
     case Kind::kConfidence: return s_shaped_above(low, high);
+    case Kind::kSoftplus:
+    case Kind::kElu: {  // they bend upwards: the chord
+      const double chord = (at_high - at_low) / (high - low);
+      return {chord, std::max(at_high - chord * high, at_low - chord * low)};
+    }
+    case Kind::kRisingSilu:
+    case Kind::kRisingGelu: return curved_above(low, high, 1);
     case Kind::kAbove:
     case Kind::kAtLeast: return low < 0 ? Line{-1 / low, 1} : Line{0, 1};  // through (low, 0) and (0, 1)
     default: return knots_above(low, high, false);
@@ -129,6 +158,16 @@ Line ScoreFunction::base_below(double low, double high) const {
     case Kind::kRelu: return high > -low ? Line{1, 0} : Line{0, 0};
     case Kind::kAbove:
     case Kind::kAtLeast: return high > 0 ? Line{1 / high, 0} : Line{0, 0};  // through (0, 0) and (high, 1)
+    case Kind::kSoftplus:
+    case Kind::kElu: {  // a tangent
+      const double middle = 0.5 * low + 0.5 * high;
+      return {slope(middle), base(middle) - slope(middle) * middle};
+    }
+    case Kind::kRisingSilu:
+    case Kind::kRisingGelu: {
+      const Line turned = curved_above(low, high, -1);
+      return {-turned.slope, -turned.intercept};
+    }
     case Kind::kLogistic:
     case Kind::kTanh:
     case Kind::kConfidence: {
@@ -158,6 +197,24 @@ Line ScoreFunction::s_shaped_above(double low, double high) const {
     (above_low(tangent(middle)) ? flat : steep) = middle;
   }
   return tangent(flat);
+}
+
+// The chord of `sign` times the function, raised above the function's values at the ends of parts, and by what it can rise
+// between them: a function whose slope changes by no more than c per unit is, between two numbers w apart, no more than c w w / 8
+// above the line through their values.
+Line ScoreFunction::curved_above(double low, double high, double sign) const {
+  const double chord = sign * (base(high) - base(low)) / (high - low);
+  const double width = (high - low) / tolerance::kActivationParts;
+  auto over_chord = [&](double z) { return sign * base(z) - chord * z; };
+  double most = std::max(over_chord(low), over_chord(high)), before = over_chord(low), from = low;
+  for (int i = 1; i <= tolerance::kActivationParts; ++i) {
+    const double to = i == tolerance::kActivationParts ? high : low + width * i, here = over_chord(to);
+    const double least = from <= 0 && to >= 0 ? 0 : std::min(std::abs(from), std::abs(to));
+    most = std::max(most, std::max(before, here) + 0.125 * curvature(least) * (to - from) * (to - from));
+    from = to;
+    before = here;
+  }
+  return {chord, most};
 }
 
 // The chord, raised to the highest knot between its ends; of the function turned by half around 0 if `mirrored`.

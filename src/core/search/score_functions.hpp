@@ -29,6 +29,10 @@ struct ScoreFunction {
     kAtLeast,
     kConfidence,
     kInterpolate,
+    kSoftplus,
+    kElu,
+    kRisingSilu,
+    kRisingGelu,
     kSoftmax,
     kShares,
     kLargest,
@@ -60,6 +64,8 @@ struct ScoreFunction {
   Line base_above(double low, double high) const;
   Line base_below(double low, double high) const;
   Line s_shaped_above(double low, double high) const;
+  Line curved_above(double low, double high, double sign) const;
+  double curvature(double least) const;
   Line knots_above(double low, double high, bool mirrored) const;
   Interval argument(Interval x) const;
   Line of_argument(Line line, Interval z, double sign) const;

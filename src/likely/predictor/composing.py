@@ -75,12 +75,14 @@ def probabilities_of(form: Form) -> Form:
     if link.kind in ("logistic_shares", "huber_shares"):
         parts = through(form, [_probability(link)] * count, np.eye(count), np.zeros(count), shares, form.classes)
         return shared(parts)
-    hint = "use a model that has predict_proba"
+    hint = "use a model whose probabilities follow from its scores: SVC(probability=True) fits them apart"
     raise PredictorError("A model", "have probabilities where they are combined", f"link {link.kind!r}", hint)
 
 
 def _probability(link: Link) -> Function:
-    return Function("logistic", link.scale) if link.kind.startswith("logistic") else Function("clip", 0.5, 0.5)
+    if link.kind.startswith("logistic"):
+        return Function("logistic", link.scale, link.scale * link.offset)
+    return Function("clip", 0.5, 0.5 + 0.5 * link.offset)
 
 
 def shared(form: Form) -> Form:
@@ -124,7 +126,14 @@ def score_of(form: Form, output: int) -> Form:
         form: The form.
         output: Which score.
     """
-    return through(form, [IDENTITY] * form.outputs, np.eye(form.outputs)[[output]], [0.0], Link("identity"), ())
+    link = Link("identity")
+    if isinstance(form, LinearModel):
+        return replace(form, link=link, classes=(), weights=form.weights[[output]], bias=form.bias[[output]])
+    if isinstance(form, TreeEnsemble) and (form.output_of < 0).all():  # a leaf has a value per output: take that of this one
+        nodes = form.nodes.copy()
+        nodes["inside"][nodes["feature"] < 0] += output
+        return replace(form, link=link, classes=(), nodes=nodes, base=form.base[[output]])
+    return through(form, [IDENTITY] * form.outputs, np.eye(form.outputs)[[output]], [0.0], link, ())
 
 
 def summed(forms: Sequence[Form], weights: Sequence[float], link: Link, classes: Sequence[Value]) -> Form:

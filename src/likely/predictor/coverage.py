@@ -47,7 +47,7 @@ _KERNEL = _refused("it compares a row with training rows by a kernel", _SURROGAT
 _SMOOTH_MAP = _refused("what it makes of a row is a smooth function of several features", "leave it out, or use PCA")
 _TEXT = _refused("it reads texts, not the columns of a table", "make numbers of the texts before the pipeline")
 _TARGETS = _refused("it is a transformer of targets, not of features", "leave it out of the model")
-_LINEAR = _where("a linear model or a ReLU network follows")
+_LINEAR = _where("a linear model or a network follows")
 _MEMBERS = _where("all its members are read")
 _CLUSTERS = _refused("distances to clusters are products of features", _TREES)
 
@@ -67,8 +67,8 @@ _SKLEARN_MODELS: dict[str, Line] = {
     "FixedThresholdClassifier": _where("the model inside is read and has one score or is a forest; its own threshold decides"),
     "TunedThresholdClassifierCV": _where("the model inside is read and has one score or is a forest; its own threshold decides"),
     "MLPClassifier": _where("each row has one class"),
-    "NuSVC": _where("kernel='linear', with two classes"),
-    "SVC": _where("kernel='linear', with two classes"),
+    "NuSVC": _where("kernel='linear'"),
+    "SVC": _where("kernel='linear'"),
     "OneVsRestClassifier": _MEMBERS,
     "SelfTrainingClassifier": _where("the model inside is read"),
     "VotingClassifier": _MEMBERS,
@@ -82,7 +82,7 @@ _SKLEARN_MODELS: dict[str, Line] = {
     "RadiusNeighborsClassifier": _NEIGHBOURS,
     "LabelPropagation": _KERNEL,
     "LabelSpreading": _KERNEL,
-    "NearestCentroid": _refused("its scores are distances, which are squares of features", "use LinearDiscriminantAnalysis"),
+    "NearestCentroid": _where("metric is 'euclidean', or the priors are uniform"),
     "OneVsOneClassifier": _MEMBERS,
     "OutputCodeClassifier": _refused("it compares a row's code with every class's by a distance", "use OneVsRestClassifier"),
     "QuadraticDiscriminantAnalysis": _refused("its scores are products of features", "use LinearDiscriminantAnalysis"),
@@ -104,6 +104,10 @@ _SKLEARN_REGRESSORS: dict[str, Line] = {
     "BaggingRegressor": _MEMBERS,
     "HistGradientBoostingRegressor": EXACTLY,
     "MLPRegressor": _where("it predicts one column"),
+    **dict.fromkeys(
+        ("CCA", "PLSCanonical", "PLSRegression"),
+        _where("it predicts one column; or, as a transformer, a linear model or a network follows"),
+    ),
     "NuSVR": _where("kernel='linear'"),
     "SVR": _where("kernel='linear'"),
     "RANSACRegressor": _where("the model inside is read"),
@@ -146,7 +150,7 @@ _SKLEARN_TRANSFORMERS: dict[str, Line] = {
     "Binarizer": EXACTLY,
     "KBinsDiscretizer": EXACTLY,
     "PowerTransformer": EXACTLY,
-    "QuantileTransformer": _where("trees follow, or its output is uniform"),
+    "QuantileTransformer": _where("trees follow, or its output is uniform, or it reads doubles"),
     "FunctionTransformer": _where(
         "func is None, or one of numpy's monotone functions and trees follow, or a logarithm, root, square or exponential"
     ),
@@ -156,12 +160,12 @@ _SKLEARN_TRANSFORMERS: dict[str, Line] = {
     "AdditiveChi2Sampler": _SMOOTH_MAP,
     "BernoulliRBM": _SMOOTH_MAP,
     **dict.fromkeys(("Birch", "BisectingKMeans", "KMeans", "MiniBatchKMeans"), _CLUSTERS),
-    **dict.fromkeys(("CCA", "PLSCanonical", "PLSRegression", "PLSSVD"), _refused("it has no reader yet", "use PCA")),
+    "PLSSVD": _LINEAR,
     **dict.fromkeys(
         ("DictionaryLearning", "MiniBatchDictionaryLearning", "SparseCoder", "NMF", "MiniBatchNMF", "LatentDirichletAllocation"),
         _refused("it solves a problem for every row", "use PCA"),
     ),
-    "FeatureAgglomeration": _refused("it has no reader yet", "use a feature selector or PCA"),
+    "FeatureAgglomeration": _where("pooling_func is np.mean, and a linear model or a network follows"),
     **dict.fromkeys(("Isomap", "LocallyLinearEmbedding", "KNeighborsTransformer", "RadiusNeighborsTransformer"), _NEIGHBOURS),
     "TSNE": _refused("it cannot be applied to new rows", "leave it out"),
     "IsotonicRegression": _refused("it is a calibration of one number", "leave it out"),
@@ -191,40 +195,40 @@ _BOOSTERS: dict[str, Line] = {
     "catboost.CatBoostRanker": _refused("it ranks rows against each other", "use CatBoostClassifier or CatBoostRegressor"),
 }  # fmt: skip
 
-_SMOOTH = _refused("it is smooth, and a form is piecewise linear", "use ReLU, LeakyReLU or Hardtanh")
+_PRODUCT = _refused("it multiplies functions of a row by each other", "use Linear, and SiLU or Sigmoid")
 _ACROSS = _refused(
-    "it divides each row by its own spread, which is no piecewise linear function",
+    "it divides each row by its own spread, which is a function of all its numbers",
     "use BatchNorm1d, which is linear after training",
 )
 _PICTURES = _refused("it is a layer of pictures or signals, not of tables", "use Linear")
 _SEQUENCES = _refused("it is a layer of sequences, and multiplies what it reads", "use Linear and ReLU")
 _LOOKUP = _refused("it looks rows of a table up by whole numbers", "one-hot encode the column, and use Linear: that is the same")
 _PARTS = _refused("it is no layer, but a list of them", "use it in a module with a forward")
-_JUMPS = _refused("it jumps, and a form is continuous", "use ReLU or Hardtanh")
+_JUMPS = _refused("it jumps where a number passes another", "use ReLU, Softshrink or Hardtanh")
 
 _TORCH: dict[str, Line] = {
     **dict.fromkeys(
         (
-            "AlphaDropout", "BatchNorm1d", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout", "Hardsigmoid",
-            "Hardtanh", "Identity", "LeakyReLU", "Linear", "PReLU", "ReLU", "ReLU6", "Sequential",
+            "AlphaDropout", "BatchNorm1d", "CELU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU", "FeatureAlphaDropout",
+            "Hardsigmoid", "Hardtanh", "Identity", "LeakyReLU", "Linear", "LogSigmoid", "PReLU", "ReLU", "ReLU6", "SELU",
+            "Sequential", "SiLU", "Sigmoid", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
         ),
         EXACTLY,
     ),
     "Flatten": _where("start_dim is 1"),
     "LazyLinear": _where("it has run once"),
     "LazyBatchNorm1d": _where("it has run once"),
-    "Module": _where("torch.fx can trace it, and its operations are affine, ReLU-like, +, -, cat and slices"),
-    **dict.fromkeys(("LogSoftmax", "Sigmoid", "Softmax"), _where("it is the last layer")),
-    **dict.fromkeys(
-        ("CELU", "ELU", "GELU", "LogSigmoid", "Mish", "SELU", "SiLU", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink",
-         "Hardswish", "GLU", "Bilinear", "CosineSimilarity", "PairwiseDistance", "Softmax2d"),
-        _SMOOTH,
-    ),
+    "Module": _where("torch.fx can trace it, and its operations are affine, activations, +, -, cat and slices"),
+    "GELU": _where("approximate is 'none'"),
+    "Softplus": _where("threshold is at least 20, as it is by default"),
+    **dict.fromkeys(("LogSoftmax", "Softmax"), _where("it is the last layer")),
+    **dict.fromkeys(("Hardswish", "Mish"), _refused("it has no bounds here", "use SiLU, which is nearly the same")),
+    **dict.fromkeys(("GLU", "Bilinear", "CosineSimilarity", "PairwiseDistance"), _PRODUCT),
+    **dict.fromkeys(("Softmin", "Softmax2d"), _refused("it divides by a sum over all numbers", "use Softmax as the last layer")),
     **dict.fromkeys(("GroupNorm", "LayerNorm", "RMSNorm", "LocalResponseNorm", "CrossMapLRN2d", "InstanceNorm1d",
                      "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
                      "LazyInstanceNorm3d"), _ACROSS),
     **dict.fromkeys(("Hardshrink", "Threshold"), _JUMPS),
-    "Softshrink": _refused("it has no reader yet", "use Hardtanh"),
     "RReLU": _refused("it is random while it learns", "use LeakyReLU"),
     **dict.fromkeys(("Embedding", "EmbeddingBag"), _LOOKUP),
     **dict.fromkeys(
@@ -251,13 +255,24 @@ _ONNX: dict[str, Line] = {
     **dict.fromkeys(
         (
             "ArrayFeatureExtractor", "BatchNormalization", "Cast", "Concat", "Constant", "Dropout", "FeatureVectorizer",
-            "Flatten", "Gemm", "Identity", "LinearClassifier", "LinearRegressor", "OneHotEncoder", "Relu", "Reshape", "Scaler",
-            "TreeEnsembleClassifier", "TreeEnsembleRegressor", "ZipMap",
+            "Flatten", "Gemm", "HardSigmoid", "Identity", "LeakyRelu", "LinearClassifier", "LinearRegressor", "OneHotEncoder",
+            "PRelu", "Relu", "Reshape", "Scaler", "Selu", "Softplus", "Softsign", "Tanh", "TreeEnsembleClassifier",
+            "TreeEnsembleRegressor", "ZipMap", "Celu", "Clip", "Elu",
         ),
         EXACTLY,
     ),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "MatMul"), _where("one side is constant")),
-    **dict.fromkeys(("LogSoftmax", "Sigmoid", "Softmax", "ArgMax", "Normalizer"), _where("it is the last step")),
+    "Gelu": _where("approximate is 'none'"),
+    "Sigmoid": _where("it is the last step, or a layer with weights follows"),
+    **dict.fromkeys(("LogSoftmax", "Softmax", "ArgMax", "Normalizer"), _where("it is the last step")),
+    **dict.fromkeys(
+        ("LayerNormalization", "LpNormalization", "MeanVarianceNormalization"),
+        _refused(
+            "it divides each row by its own spread, which is a function of all its numbers",
+            "use BatchNormalization, which is linear after training",
+        ),
+    ),
+    **dict.fromkeys(("HardSwish", "Mish"), _refused("it has no bounds here", "use a SiLU or ReLU of torch, and read that")),
 }  # fmt: skip
 
 #: "package.Class" -> its line.
@@ -270,7 +285,7 @@ LINES: Mapping[str, Line] = {
 
 #: What to do about what has no line of its own.
 _FALLBACKS = {
-    "torch": "use Linear, ReLU-like layers, BatchNorm1d, sums, concatenations and slices; or export it to ONNX and read the file",
+    "torch": "use Linear, activations, BatchNorm1d, sums, concatenations and slices; or export it to ONNX and read the file",
     "onnx": "read the model that was exported instead",
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from likely.errors import PredictorError
 from likely.schema.values import Numbers
@@ -35,6 +36,7 @@ OPERATIONS: dict[str, Callable[[Numbers, CurveStep], Numbers]] = {
     "yeo_johnson": _yeo_johnson,  # its power is the slope
     "above": lambda x, step: np.where(x > step.intercept, 1.0, 0.0),
     "interpolate": lambda x, step: np.interp(x, step.knots, step.values),  # constant beyond the knots
+    "normal_quantile": lambda x, _: ndtri(x),  # what a standard normal variable is below with probability x
 }
 
 

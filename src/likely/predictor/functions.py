@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, ndtr, softmax
 
 from likely.errors import PredictorError
 from likely.schema.values import Numbers
@@ -21,7 +21,10 @@ def _interpolated(z: Numbers, function: Function) -> Numbers:
     return np.interp(z, function.knots, function.values)
 
 
-#: Functions of one number, none of which ever falls.
+#: What makes `silu` and `gelu` rise everywhere: neither falls by more than 0.13 per unit. A layer can take it away again.
+RISE = 5 / 32
+
+#: Functions of one number, none of which ever falls; in the order of the core's (`src/core/search/score_functions.hpp`).
 SINGLE: dict[str, Callable[[Numbers, Function], Numbers]] = {
     "identity": lambda z, _: z,
     "relu": lambda z, _: np.maximum(z, 0.0),
@@ -32,6 +35,10 @@ SINGLE: dict[str, Callable[[Numbers, Function], Numbers]] = {
     "at_least": lambda z, _: np.where(z >= 0, 1.0, 0.0),
     "confidence": lambda z, _: z / (3 * (np.abs(z) + 1)),  # within a third of 0, as one-vs-one breaks ties of votes
     "interpolate": _interpolated,  # linear between knots, constant beyond them
+    "softplus": lambda z, _: np.logaddexp(0.0, z),  # log(1 + exp(z))
+    "elu": lambda z, _: np.where(z > 0, z, np.expm1(np.minimum(z, 0.0))),
+    "rising_silu": lambda z, _: z * expit(z) + RISE * z,
+    "rising_gelu": lambda z, _: z * ndtr(z) + RISE * z,
 }
 #: Functions of all numbers of a group, each result rising in its own number and falling in the others.
 GROUP = ("softmax", "shares", "largest")
@@ -42,7 +49,9 @@ class Function:
     """A function of scale * x + shift; of `width` neighbouring numbers together if it is a softmax or the like.
 
     - `identity`, `relu`, `logistic`, `tanh`, `clip` (to 0 ... 1), `above` and `at_least` (1 where the number is above 0, or at
-      least 0; else 0), `confidence` (z / (3 |z| + 3)), `interpolate` (through `knots` and `values`): of each number alone;
+      least 0; else 0), `confidence` (z / (3 |z| + 3)), `interpolate` (through `knots` and `values`), `softplus`
+      (log(1 + exp(z))), `elu` (z, or exp(z) - 1 below 0), `rising_silu` and `rising_gelu` (z logistic(z) or z Phi(z), plus
+      5 z / 32): of each number alone;
     - `softmax`, `shares` (each number divided by their sum; all alike if that is 0), `largest` (1 for the first of the largest,
       0 for the others): of a group.
     """

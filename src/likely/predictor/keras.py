@@ -1,4 +1,4 @@
-"""Keras 3 models, `Sequential` and functional: dense layers, ReLU-like activations, sums and concatenations.
+"""Keras 3 models, `Sequential` and functional: dense layers, activations, sums and concatenations.
 
 As of torch, the last layer's outputs are the scores: one is the logit of class 1, which is chosen where the logit is at least 0;
 several are one per class. A sigmoid or softmax at the end is left off, for it changes no decision.
@@ -6,7 +6,6 @@ several are one per class. A sigmoid or softmax at the end is left off, for it c
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -15,7 +14,7 @@ import numpy as np
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.forms import Form
 from likely.predictor.network import link_of_outputs
-from likely.predictor.piecewise import Affine, PiecewiseLinear
+from likely.predictor.network_graph import ACTIVATIONS, Affine, NetworkGraph
 from likely.predictor.registry import Reader, register
 from likely.predictor.tables import dense
 from likely.predictor.wires import ModelInputs
@@ -27,14 +26,16 @@ _NEUTRAL = (
     "SpatialDropout1D",
 )  # fmt: skip
 _LAST = ("sigmoid", "softmax")
-#: The name of an activation -> what it makes of a value.
-_ACTIVATIONS: dict[str, Callable[[PiecewiseLinear, Affine], Affine]] = {
-    "linear": lambda graph, x: x,
-    "relu": lambda graph, x: graph.relu(x),
-    "relu6": lambda graph, x: graph.clipped(x, 0.0, 6.0),
-    "leaky_relu": lambda graph, x: graph.leaky(x, 0.2),
-    "hard_tanh": lambda graph, x: graph.clipped(x, -1.0, 1.0),
-    "hard_sigmoid": lambda graph, x: graph.clipped(x.scaled(1 / 6, 0.5), 0.0, 1.0),
+#: The name of an activation -> its name among `ACTIVATIONS`, and the parameters that it has in Keras.
+_NAMES: dict[str, tuple[str, tuple[float, ...]]] = {
+    **{name: (name, ()) for name in ("celu", "elu", "gelu", "hard_sigmoid", "hard_tanh", "log_sigmoid", "relu", "relu6", "selu")},
+    **{name: (name, ()) for name in ("sigmoid", "silu", "soft_shrink", "softplus", "softsign", "tanh", "tanh_shrink")},
+    "leaky_relu": ("leaky_relu", (0.2,)),
+}
+#: Why a layer or an activation is refused, where there is a reason of its own.
+_REASONS = {
+    "LayerNormalization": "it divides each row by its own spread, which is a function of all its numbers: use BatchNormalization",
+    "softmax": "it divides by a sum over all numbers: use sigmoid or tanh between layers",
 }
 
 
@@ -73,7 +74,7 @@ def _name_of(layer: Any) -> str | None:
 
 def _read(model: Any, inputs: ModelInputs) -> Form:
     tensor, activation = _end(model)
-    graph = PiecewiseLinear(inputs, type(model).__name__)
+    graph = NetworkGraph(inputs, type(model).__name__)
     width = model.inputs[0].shape[-1]
     if width is not None:
         inputs.counted(int(width), graph.by)
@@ -84,7 +85,7 @@ def _read(model: Any, inputs: ModelInputs) -> Form:
     return graph.finish(scores, link, classes)
 
 
-def _value(graph: PiecewiseLinear, tensor: Any, first: Any, known: dict[int, Affine], *, last: bool = False) -> Affine:
+def _value(graph: NetworkGraph, tensor: Any, first: Any, known: dict[int, Affine], *, last: bool = False) -> Affine:
     """The value of a tensor, each made once."""
     if tensor is first:
         return graph.input()
@@ -97,7 +98,7 @@ def _value(graph: PiecewiseLinear, tensor: Any, first: Any, known: dict[int, Aff
     return known[id(tensor)]
 
 
-def _made(graph: PiecewiseLinear, layer: Any, values: list[Affine], *, last: bool) -> Affine:
+def _made(graph: NetworkGraph, layer: Any, values: list[Affine], *, last: bool) -> Affine:
     """What a layer makes of values; the activation at the very end is left off."""
     kind, x = type(layer).__name__, values[0]
     if kind in _NEUTRAL:
@@ -112,6 +113,8 @@ def _made(graph: PiecewiseLinear, layer: Any, values: list[Affine], *, last: boo
     if kind == "ReLU" and float(layer.threshold) == 0.0:
         risen = graph.leaky(x, float(layer.negative_slope)) if layer.negative_slope else graph.relu(x)
         return risen if layer.max_value is None else graph.clipped(risen, None, float(layer.max_value))
+    if kind == "ELU":
+        return ACTIVATIONS["elu"](graph, x, float(layer.alpha))
     if kind == "LeakyReLU":
         return graph.leaky(x, float(layer.negative_slope))
     if kind == "PReLU":
@@ -125,23 +128,19 @@ def _made(graph: PiecewiseLinear, layer: Any, values: list[Affine], *, last: boo
         return total
     if kind == "Concatenate" and layer.axis in (-1, 1):
         return graph.join(values)
-    raise UnsupportedModelError(
-        _place(layer), "be piecewise linear", kind,
-        "use Dense, ReLU-like activations, BatchNormalization, Add and Concatenate; or export it to ONNX and read the file",
-    )  # fmt: skip
+    hint = "use Dense, activations, BatchNormalization, Add and Concatenate; or export it to ONNX and read the file"
+    raise UnsupportedModelError(_place(layer), "be of a kind that likely can read", kind, _REASONS.get(kind, hint))
 
 
-def _activated(graph: PiecewiseLinear, layer: Any, x: Affine, *, last: bool) -> Affine:
+def _activated(graph: NetworkGraph, layer: Any, x: Affine, *, last: bool) -> Affine:
     name = str(_name_of(layer))
-    if name in _ACTIVATIONS:
-        return _ACTIVATIONS[name](graph, x)
-    if name in _LAST and last:
+    if name == "linear" or (name in _LAST and last):
         return x
-    if name in _LAST:
-        raise UnsupportedModelError(_place(layer), "be the last layer", "layers after it", "use relu between layers")
-    raise UnsupportedModelError(
-        _place(layer), "have a piecewise linear activation", repr(name), f"use one of {', '.join(_ACTIVATIONS)}"
-    )
+    if name not in _NAMES:
+        hint = _REASONS.get(name, f"use one of {', '.join(_NAMES)}")
+        raise UnsupportedModelError(_place(layer), "have an activation that likely can read", repr(name), hint)
+    known, parameters = _NAMES[name]
+    return ACTIVATIONS[known](graph, x, *parameters)
 
 
 def _batch_norm(layer: Any) -> tuple[Numbers, Numbers]:

@@ -109,7 +109,10 @@ def _form(use: _Use, inputs: ModelInputs) -> Form:
     refuse_no_trees(len(trees), use.by)
     if any(tree.get("is_linear") == "1" for tree in trees):
         raise UnsupportedModelError(
-            f"A {use.by}", "have a number in each leaf", "linear_tree=True", "train with linear_tree=False"
+            f"A {use.by}",
+            "have a number in each leaf",
+            "linear_tree=True",
+            "such a leaf multiplies a test of the row by its numbers, and a form adds functions up: train with linear_tree=False",
         )
     link = _link(header, use)
     outputs = int(header["num_tree_per_iteration"])

@@ -35,18 +35,23 @@ class Link:
 
     Of two classes with one score, the second is chosen where the score is above 0, or, with `tie`, at 0 too. Of
     several, the first one with the largest score. Every kind is monotone: which class a row has can be told from the
-    scores alone.
+    scores alone. A model that decides by a threshold of its own has a score that is less by it, the `offset`: probabilities
+    are those of the score with it.
     """
 
     kind: str
     scale: float = 1.0
     tie: bool = False
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise PredictorError("A link", "have a known kind", repr(self.kind), f"use one of {', '.join(KINDS)}")
         if not 0 < self.scale < math.inf:
             raise PredictorError("The scale of a link", "be a positive number", self.scale, "leave it out for 1")
+        if self.offset and (KINDS[self.kind] is not False or not math.isfinite(self.offset)):
+            rule = "be a finite number, of one score for two classes"
+            raise PredictorError("The offset of a link", rule, f"{self.offset} of {self.kind!r}", "leave it out")
 
     @property
     def classifies(self) -> bool:
@@ -70,7 +75,8 @@ class Link:
             scores: What `Form.score` gives, n x outputs.
         """
         if self.kind in ("logistic", "huber"):
-            upper = expit(self.scale * scores[:, 0]) if self.kind == "logistic" else (np.clip(scores[:, 0], -1, 1) + 1) / 2
+            score = scores[:, 0] + self.offset
+            upper = expit(self.scale * score) if self.kind == "logistic" else (np.clip(score, -1, 1) + 1) / 2
             return np.stack([1 - upper, upper], axis=1)
         if self.kind == "softmax":
             return np.asarray(softmax(self.scale * scores, axis=1), dtype=np.float64)
@@ -104,4 +110,5 @@ class Link:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: `Link(**data)` reads it back."""
-        return {"kind": self.kind, "scale": self.scale, "tie": self.tie}
+        data = {"kind": self.kind, "scale": self.scale, "tie": self.tie}
+        return {**data, "offset": self.offset} if self.offset else data

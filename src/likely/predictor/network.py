@@ -34,7 +34,7 @@ class NetworkBuilder:
     def __init__(self, inputs: ModelInputs, by: str) -> None:
         self.inputs, self.by = inputs, by
         self.done: list[tuple[Matrix, Matrix]] = []
-        self.activations: list[str] = []
+        self.activations: list[tuple[str, ...]] = []
         self.pending: tuple[Matrix, Matrix] | None = None
         self.width = len(inputs.wires)
         for i, (weights, bias) in enumerate(inputs.layers if isinstance(inputs, MixedInputs) else ()):
@@ -73,14 +73,14 @@ class NetworkBuilder:
         """x -> max(0, x)."""
         self.activate("relu")
 
-    def activate(self, kind: str) -> None:
+    def activate(self, kinds: str | Sequence[str]) -> None:
         """A function of every number.
 
         Args:
-            kind: "relu", "tanh", "logistic" or another `Function` of one number.
+            kinds: "relu", "tanh", "logistic" or another `Function` of one number; one for all numbers, or one for each.
         """
         self.done.append(self._take())
-        self.activations.append(kind)
+        self.activations.append((kinds,) * self.width if isinstance(kinds, str) else tuple(kinds))
 
     def _take(self) -> tuple[Matrix, Matrix]:
         layer = self.pending if self.pending is not None else (np.eye(self.width), np.zeros(self.width))
@@ -98,12 +98,12 @@ class NetworkBuilder:
         columns = self.inputs.raw_columns(self.by) if isinstance(self.inputs, MixedInputs) else self.inputs.columns(self.by)
         if not self.done:
             return LinearModel(link, tuple(classes), columns, *last)
-        if set(self.activations) == {"relu"}:
+        if {kind for kinds in self.activations for kind in kinds} == {"relu"}:
             return ReluNetwork(link, tuple(classes), columns, (*self.done, last))
         member = LinearModel(Link("identity"), (), columns, *self.done[0])
         layers = tuple(
-            Layer((Function(kind),) * weights.shape[1], weights, bias)
-            for kind, (weights, bias) in zip(self.activations, (*self.done[1:], last), strict=True)
+            Layer(tuple(Function(kind) for kind in kinds), weights, bias)
+            for kinds, (weights, bias) in zip(self.activations, (*self.done[1:], last), strict=True)
         )
         return Composite(link, tuple(classes), (member,), layers)
 

@@ -1,4 +1,4 @@
-"""torch networks: a `Sequential`, or any module whose graph (`torch.fx`) is piecewise linear, as it computes in eval mode.
+"""torch networks: a `Sequential`, or any module whose graph (`torch.fx`) is of layers that are read, as it computes in eval mode.
 
 The last layer's outputs are the scores: one is the logit of class 1, which is chosen where the logit is at least 0;
 several are one per class. A `Sigmoid`, `Softmax` or `LogSoftmax` at the end is left off, for it changes no decision.
@@ -7,7 +7,7 @@ several are one per class. A `Sigmoid`, `Softmax` or `LogSoftmax` at the end is 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.coverage import way_out
 from likely.predictor.forms import Form
 from likely.predictor.network import NetworkBuilder, link_of_outputs
-from likely.predictor.piecewise import Affine, PiecewiseLinear
+from likely.predictor.network_graph import ACTIVATIONS, Affine, NetworkGraph
 from likely.predictor.registry import Reader, register
 from likely.predictor.tables import dense
 from likely.predictor.wires import ModelInputs
@@ -28,19 +28,59 @@ from likely.schema.values import Numbers
 _NEUTRAL = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 #: What may follow the last layer -> the name `link_of_outputs` has for it.
 _ACTIVATIONS = {nn.Sigmoid: "sigmoid", nn.Softmax: "softmax", nn.LogSoftmax: "softmax"}
-#: Piecewise linear layers that need a graph: module -> what it makes of a value.
-_PIECEWISE: dict[Any, Callable[[PiecewiseLinear, Any, Affine], Affine]] = {
-    nn.LeakyReLU: lambda graph, layer, x: graph.leaky(x, layer.negative_slope),
-    nn.PReLU: lambda graph, layer, x: graph.leaky(x, _numbers(layer.weight, "A PReLU")),
-    nn.ReLU6: lambda graph, layer, x: graph.clipped(x, 0.0, 6.0),
-    nn.Hardtanh: lambda graph, layer, x: graph.clipped(x, layer.min_val, layer.max_val),
-    nn.Hardsigmoid: lambda graph, layer, x: graph.clipped(x.scaled(1 / 6, 0.5), 0.0, 1.0),
+#: Activations: module -> its name among `ACTIVATIONS`, and its parameters.
+_LAYERS: dict[Any, tuple[str, Callable[[Any], tuple[Any, ...]]]] = {
+    nn.CELU: ("celu", lambda layer: (layer.alpha,)),
+    nn.ELU: ("elu", lambda layer: (layer.alpha,)),
+    nn.GELU: ("gelu", lambda layer: ()),
+    nn.Hardsigmoid: ("hard_sigmoid", lambda layer: ()),
+    nn.ReLU6: ("relu6", lambda layer: ()),
+    nn.Hardtanh: ("hard_tanh", lambda layer: (layer.min_val, layer.max_val)),
+    nn.LeakyReLU: ("leaky_relu", lambda layer: (layer.negative_slope,)),
+    nn.LogSigmoid: ("log_sigmoid", lambda layer: ()),
+    nn.PReLU: ("leaky_relu", lambda layer: (_numbers(layer.weight, "A PReLU"),)),
+    nn.ReLU: ("relu", lambda layer: ()),
+    nn.SELU: ("selu", lambda layer: ()),
+    nn.SiLU: ("silu", lambda layer: ()),
+    nn.Sigmoid: ("sigmoid", lambda layer: ()),
+    nn.Softplus: ("softplus", lambda layer: (layer.beta,)),
+    nn.Softshrink: ("soft_shrink", lambda layer: (layer.lambd,)),
+    nn.Softsign: ("softsign", lambda layer: ()),
+    nn.Tanh: ("tanh", lambda layer: ()),
+    nn.Tanhshrink: ("tanh_shrink", lambda layer: ()),
+}
+#: From this number on, torch takes a softplus for its argument, which it is then up to 2e-9.
+_SOFTPLUS_THRESHOLD = 20.0
+#: The same where they are functions: name -> name among `ACTIVATIONS`, and the parameters with their defaults.
+_FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
+    "celu": ("celu", (("alpha", 1.0),)),
+    "clamp": ("clip", (("min", None), ("max", None))),
+    "clip": ("clip", (("min", None), ("max", None))),
+    "elu": ("elu", (("alpha", 1.0),)),
+    "gelu": ("gelu", ()),
+    "hardsigmoid": ("hard_sigmoid", ()),
+    "hardtanh": ("hard_tanh", (("min_val", -1.0), ("max_val", 1.0))),
+    "leaky_relu": ("leaky_relu", (("negative_slope", 0.01),)),
+    "log_sigmoid": ("log_sigmoid", ()),
+    "logsigmoid": ("log_sigmoid", ()),
+    "relu": ("relu", ()),
+    "relu_": ("relu", ()),
+    "relu6": ("relu6", ()),
+    "selu": ("selu", ()),
+    "sigmoid": ("sigmoid", ()),
+    "silu": ("silu", ()),
+    "softplus": ("softplus", (("beta", 1.0), ("threshold", _SOFTPLUS_THRESHOLD))),
+    "softshrink": ("soft_shrink", (("lambd", 0.5),)),
+    "softsign": ("softsign", ()),
+    "tanh": ("tanh", ()),
+    "tanhshrink": ("tanh_shrink", ()),
 }
 
 
 def _unreadable(place: str, kind: str, got: str) -> UnsupportedModelError:
-    """The refusal of a layer or an operation, with the reason."""
-    return UnsupportedModelError(place, "be piecewise linear", got, way_out(f"torch.{kind}"))
+    """The refusal of a layer or an operation, with the reason; that of a function is its layer's."""
+    named = next((name for name in dir(nn) if name.lower() == kind.lower().replace("_", "")), kind)
+    return UnsupportedModelError(place, "be of a kind that likely can read", got, way_out(f"torch.{named}"))
 
 
 def _is(layer: Any, *classes: Any) -> bool:
@@ -92,9 +132,15 @@ def _add(builder: NetworkBuilder, place: str, layer: Any) -> None:
     elif _is(layer, nn.ReLU):
         builder.relu()
     elif _is(layer, *_ACTIVATIONS):
-        raise UnsupportedModelError(place, "be the last layer", "layers after it", "use ReLU between layers")
+        raise _not_last(place)
     elif not (_is(layer, *_NEUTRAL) or (_is(layer, nn.Flatten) and layer.start_dim in (1, -1))):
         raise _unreadable(place, type(layer).__name__, repr(layer))
+
+
+def _not_last(place: str) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        place, "be the last layer", "layers after it", "it divides by a sum over all numbers: use Sigmoid or Tanh between layers"
+    )
 
 
 def _add_batch_norm(builder: NetworkBuilder, place: str, layer: Any) -> None:
@@ -153,9 +199,11 @@ def _score(model: Any, X: Any) -> Numbers:
 
 def _is_plain(model: Any) -> bool:
     """Whether a model is a row of layers that need no graph."""
-    layers = [layer for _, layer in _layers(model)]
+    if not _is(model, nn.Sequential, nn.Linear):
+        return False
+    layers = [layer for _, layer in _split(model)[0]]
     known = all(type(layer).__module__.startswith("torch.nn") for layer in layers)
-    return _is(model, nn.Sequential, nn.Linear) and known and not any(_is(layer, *_PIECEWISE) for layer in layers)
+    return known and all(_is(layer, nn.ReLU) or not _is(layer, *_LAYERS) for layer in layers)
 
 
 def _traced(model: Any) -> Any:
@@ -216,7 +264,7 @@ def _before_activation(model: Any) -> Any:
 def _read_graph(model: Any, inputs: ModelInputs) -> Form:
     traced = _traced(model)
     end, activation = _end(traced)
-    walk = _Walk(traced, PiecewiseLinear(inputs, type(model).__name__))
+    walk = _Walk(traced, NetworkGraph(inputs, type(model).__name__))
     scores = walk.value(end)
     if activation == "softmax" and scores.width == 1:
         raise PredictorError("A last softmax", "have at least two classes", "one, whose probability is always 1", "use Sigmoid")
@@ -227,7 +275,7 @@ def _read_graph(model: Any, inputs: ModelInputs) -> Form:
 class _Walk:
     """The values of a graph's nodes, each made once."""
 
-    def __init__(self, traced: Any, graph: PiecewiseLinear) -> None:
+    def __init__(self, traced: Any, graph: NetworkGraph) -> None:
         self.traced, self.graph = traced, graph
         self._known: dict[Any, Any] = {}
 
@@ -277,15 +325,14 @@ class _Walk:
         if _is(layer, nn.BatchNorm1d):
             self._expect(x, layer.num_features, place, node)
             return x.scaled(*_batch_norm(place, layer))
-        if _is(layer, nn.ReLU):
-            return self.graph.relu(x)
-        for cls, made in _PIECEWISE.items():
+        for cls, (name, parameters) in _LAYERS.items():
             if _is(layer, cls):
-                return made(self.graph, layer, x)
+                _refuse_variant(place, layer.__dict__)
+                return ACTIVATIONS[name](self.graph, x, *parameters(layer))
         if _is(layer, *_NEUTRAL) or (_is(layer, nn.Flatten) and layer.start_dim in (1, -1)):
             return x
         if _is(layer, *_ACTIVATIONS):
-            raise UnsupportedModelError(place, "be the last layer", "layers after it", "use ReLU between layers")
+            raise _not_last(place)
         raise _unreadable(place, type(layer).__name__, repr(layer))
 
     def _expect(self, x: Affine, width: int, place: str, node: Any) -> None:
@@ -297,13 +344,32 @@ class _Walk:
     def _operation(self, node: Any) -> Any:
         name = _called(self.traced, node)
         args, options = [self.any(each) if not isinstance(each, (tuple, list)) else each for each in node.args], dict(node.kwargs)
+        place = f"Operation {name}({', '.join(str(each) for each in node.args)}) of a {self.graph.by}"
+        if "input" in options:
+            args.insert(0, self.any(options.pop("input")))
+        if name in _FUNCTIONS and isinstance(args[0], Affine):
+            known, parameters = _FUNCTIONS[name]
+            given = {key: args[i] if len(args) > i else default for i, (key, default) in enumerate(parameters, 1)} | options
+            _refuse_variant(place, given)
+            return ACTIVATIONS[known](self.graph, args[0], *(given[key] for key, _ in parameters if key != "threshold"))
         made = _OPERATIONS.get(name)
-        if made is not None:
-            result = made(self, args, options)
-            if result is not None:
-                return result
-        shown = ", ".join(str(each) for each in node.args)
-        raise _unreadable(f"Operation {name}({shown}) of a {self.graph.by}", name, name)
+        result = None if made is None else made(self, args, options)
+        if result is None:
+            raise _unreadable(place, name, name)
+        return result
+
+
+def _refuse_variant(place: str, options: Mapping[str, Any]) -> None:
+    """Refuse what makes another function of an activation."""
+    if options.get("approximate", "none") != "none":
+        raise UnsupportedModelError(
+            place, "compute the function itself", f"approximate={options['approximate']!r}", "use approximate='none'"
+        )
+    if options.get("threshold", _SOFTPLUS_THRESHOLD) < _SOFTPLUS_THRESHOLD:
+        raise UnsupportedModelError(
+            place, f"have a threshold of at least {_SOFTPLUS_THRESHOLD}, beyond which it is linear to the last digit",
+            f"threshold={options['threshold']}", "leave threshold out",
+        )  # fmt: skip
 
 
 def _sum(walk: _Walk, args: list[Any], options: dict[str, Any], sign: float = 1.0) -> Any:
@@ -343,22 +409,10 @@ def _some(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
     return value.entries(chosen if isinstance(chosen, slice) else list(chosen))
 
 
-def _clamped(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
-    low, high = (options.get(name, args[i] if len(args) > i else None) for i, name in ((1, "min"), (2, "max")))
-    return walk.graph.clipped(args[0], low, high)
-
-
 def _linear(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
     weights = args[1] if len(args) > 1 else walk.any(options["weight"])
     bias = args[2] if len(args) > 2 else walk.any(options.get("bias"))
     return args[0].map(weights, 0.0 if bias is None else bias)
-
-
-def _hard_tanh(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
-    low, high = (
-        options.get(name, args[i] if len(args) > i else end) for i, name, end in ((1, "min_val", -1.0), (2, "max_val", 1.0))
-    )
-    return walk.graph.clipped(args[0], low, high)
 
 
 def _same(walk: _Walk, args: list[Any], options: dict[str, Any]) -> Any:
@@ -376,11 +430,6 @@ _OPERATIONS: dict[str, Callable[[_Walk, list[Any], dict[str, Any]], Any]] = {
     **dict.fromkeys(("mul", "mul_", "imul"), _product),
     **dict.fromkeys(("truediv", "div", "div_", "itruediv"), _quotient),
     "neg": lambda walk, args, options: args[0].scaled(-1.0),
-    **dict.fromkeys(("relu", "relu_"), lambda walk, args, options: walk.graph.relu(args[0])),
-    "leaky_relu": lambda walk, args, options: walk.graph.leaky(args[0], options.get("negative_slope", (*args, 0.01)[1])),
-    "relu6": lambda walk, args, options: walk.graph.clipped(args[0], 0.0, 6.0),
-    "hardtanh": _hard_tanh,
-    **dict.fromkeys(("clamp", "clip"), _clamped),
     "abs": lambda walk, args, options: walk.graph.leaky(args[0], -1.0),
     **dict.fromkeys(("cat", "concat"), _joined),
     "getitem": _some,

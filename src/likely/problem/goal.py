@@ -200,13 +200,16 @@ def probability(form: Form, label: Any, low: float = 0.0, high: float = 1.0, *, 
 def _probability(form: Form, index: int, low: float, high: float, *, outwards: bool = True) -> tuple[Alternative, ...]:
     kind, count = form.link.kind, len(form.classes)
     reached = index if low > 0.5 else 1 - index if count == 2 and high < 0.5 else None
+    if form.link.offset:  # the class is another question
+        reached = None
     if kind == "shares":
         return (_within(np.eye(count)[index], low, high, reached),)
     if count == 2 and kind in ("logistic", "huber", "softmax"):
         sign = 1.0 if index == 1 else -1.0
         coefficients = np.array([-sign, sign]) if kind == "softmax" else np.array([sign])
         ends = (2 * low - 1, 2 * high - 1) if kind == "huber" else logit(_doubles(low, high)) / form.link.scale
-        ends = (ends[0] if low > 0 else -math.inf, ends[1] if high < 1 else math.inf)
+        off = sign * form.link.offset
+        ends = (ends[0] - off if low > 0 else -math.inf, ends[1] - off if high < 1 else math.inf)
         ends = _outwards(*ends) if outwards else ends
         return (_within(coefficients, *ends, reached),)
     if kind != "softmax":

@@ -95,6 +95,13 @@ def _rows(node: Node, value: Value) -> Chain:
     return value
 
 
+def _layer_before(node: Node, value: Value) -> Chain:
+    """What a layer with weights reads: also sigmoids, which are no probabilities then."""
+    if isinstance(value, Head) and value.hidden is not None:
+        return value.hidden
+    return _rows(node, value)
+
+
 def _columns(node: Node, value: Value) -> Chain:
     if not isinstance(value, Chain) or value.layers:
         raise _cannot(node, "read columns of the table", describe(value), "only scale or encode columns before it")
@@ -164,7 +171,7 @@ def _affine(node: Node, chain: Chain, weights: Array, bias: Value) -> Chain:
 
 
 def _gemm(node: Node, args: list[Value]) -> Value:
-    chain, weights = _rows(node, args[0]), np.asarray(_array(node, args[1]), dtype=np.float64)
+    chain, weights = _layer_before(node, args[0]), np.asarray(_array(node, args[1]), dtype=np.float64)
     get = node.attributes.get
     if get("transA", 0):
         raise _cannot(node, "read a row of the table in each row", "transA=1", "export it with transA=0")
@@ -173,11 +180,11 @@ def _gemm(node: Node, args: list[Value]) -> Value:
 
 
 def _matmul(node: Node, args: list[Value]) -> Value:
-    return _affine(node, _rows(node, args[0]), np.asarray(_array(node, args[1]), dtype=np.float64).T, None)
+    return _affine(node, _layer_before(node, args[0]), np.asarray(_array(node, args[1]), dtype=np.float64).T, None)
 
 
 def _batch_norm(node: Node, args: list[Value]) -> Value:
-    chain = _rows(node, args[0])
+    chain = _layer_before(node, args[0])
     if node.attributes.get("training_mode", 0):
         raise _cannot(node, "use the statistics of the training", "training_mode=1", "export the model in eval mode")
     scale, bias, mean, var = (_vector(node, value, chain.width) for value in args[1:5])
@@ -185,8 +192,41 @@ def _batch_norm(node: Node, args: list[Value]) -> Value:
     return chain.layer("scale", factor, bias - mean * factor)
 
 
-def _relu(node: Node, args: list[Value]) -> Value:
-    return _rows(node, args[0]).layer("relu")
+#: Operators that are functions of each number -> their names among `ACTIVATIONS`, and their attributes with defaults.
+_FUNCTIONS: Mapping[str, tuple[str, tuple[tuple[str, float], ...]]] = {
+    "Celu": ("celu", (("alpha", 1.0),)),
+    "Elu": ("elu", (("alpha", 1.0),)),
+    "Gelu": ("gelu", ()),
+    "HardSigmoid": ("hard_sigmoid", (("alpha", 0.2), ("beta", 0.5))),
+    "LeakyRelu": ("leaky_relu", (("alpha", 0.01),)),
+    "Relu": ("relu", ()),
+    "Selu": ("selu", (("alpha", 1.67326319217681884765625), ("gamma", 1.05070102214813232421875))),
+    "Softplus": ("softplus", ()),
+    "Softsign": ("softsign", ()),
+    "Tanh": ("tanh", ()),
+}
+
+
+def _function(node: Node, args: list[Value]) -> Value:
+    name, attributes = _FUNCTIONS[node.op]
+    if node.attributes.get("approximate", "none") != "none":
+        got = f"approximate={node.attributes['approximate']}"
+        raise _cannot(node, "compute the function itself", got, "export it with approximate='none'")
+    return _rows(node, args[0]).layer(name, *(node.attributes.get(key, default) for key, default in attributes))
+
+
+def _prelu(node: Node, args: list[Value]) -> Value:
+    chain = _rows(node, args[0])
+    return chain.layer("leaky_relu", _vector(node, args[1], chain.width))
+
+
+def _clip(node: Node, args: list[Value]) -> Value:
+    """The ends are inputs, or, up to opset 10, attributes."""
+    ends = [
+        float(_array(node, args[i]).item()) if len(args) > i and args[i] is not None else node.attributes.get(key)
+        for i, key in ((1, "min"), (2, "max"))
+    ]
+    return _rows(node, args[0]).layer("clip", *ends)
 
 
 def _identity(node: Node, args: list[Value]) -> Value:
@@ -267,7 +307,7 @@ def _one_hot(node: Node, args: list[Value]) -> Value:
 def _activation(node: Node, args: list[Value]) -> Value:
     chain = _rows(node, args[0])
     if node.op == "Sigmoid":
-        return _network_head(chain, node.inputs[0], "sigmoid")
+        return replace(_network_head(chain, node.inputs[0], "sigmoid"), hidden=chain.layer("sigmoid"))
     _along_columns(node, -1)
     if chain.width == 1:
         raise PredictorError(node.place, "have at least two classes", "one, whose probability is always 1", "use Sigmoid")
@@ -377,6 +417,7 @@ OPERATORS: Mapping[str, Operator] = {
     "ArrayFeatureExtractor": _extract,
     "BatchNormalization": _batch_norm,
     "Cast": _cast,
+    "Clip": _clip,
     "Concat": _concat,
     "Constant": _constant,
     "Div": _arithmetic,
@@ -392,7 +433,7 @@ OPERATORS: Mapping[str, Operator] = {
     "Mul": _arithmetic,
     "Normalizer": _normalizer,
     "OneHotEncoder": _one_hot,
-    "Relu": _relu,
+    "PRelu": _prelu,
     "Reshape": _reshape,
     "Scaler": _scaler,
     "Sigmoid": _activation,
@@ -401,4 +442,5 @@ OPERATORS: Mapping[str, Operator] = {
     "TreeEnsembleClassifier": _tree_classifier,
     "TreeEnsembleRegressor": _tree_regressor,
     "ZipMap": _zip_map,
+    **dict.fromkeys(_FUNCTIONS, _function),
 }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from likely.errors import PredictorError
 from likely.predictor.forms import Form
 from likely.predictor.links import Link
-from likely.predictor.network import NetworkBuilder
+from likely.predictor.network_graph import ACTIVATIONS, NetworkGraph
 from likely.predictor.onnx.trees import Forest
 from likely.predictor.trees import tree_ensemble
 from likely.predictor.wires import ModelInputs, Step, Wire, refuse_numbers
@@ -120,11 +120,11 @@ def _wired(tracks: Sequence[Track], inputs: ModelInputs) -> ModelInputs:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """n x width numbers: columns of the table, then layers, each a method of `NetworkBuilder` and its arrays."""
+    """n x width numbers: columns of the table, then layers: "affine", "scale" or one of `ACTIVATIONS`, each with its arrays."""
 
     tracks: tuple[Track, ...]
     width: int
-    layers: tuple[tuple[str, tuple[Array, ...]], ...] = ()
+    layers: tuple[tuple[str, tuple[Any, ...]], ...] = ()
 
     @classmethod
     def of(cls, tracks: Sequence[Track]) -> Chain:
@@ -151,16 +151,20 @@ class Chain:
     def _stepped(self, steps: Sequence[Sequence[Step]]) -> Chain:
         return replace(self, tracks=tuple(track.then(*more) for track, more in zip(self.tracks, steps, strict=True)))
 
-    def layer(self, name: str, *arrays: Array) -> Chain:
+    def layer(self, name: str, *arrays: Any) -> Chain:
         """After a layer; an "affine" one sets the width."""
         return replace(self, width=len(arrays[0]) if name == "affine" else self.width, layers=(*self.layers, (name, arrays)))
 
     def form(self, inputs: ModelInputs, link: Link, classes: Sequence[Any]) -> Form:
         """The neutral form of the layers."""
-        builder = NetworkBuilder(_wired(self.tracks, inputs), BY)
+        graph = NetworkGraph(_wired(self.tracks, inputs), BY)
+        value = graph.input()
         for name, arrays in self.layers:
-            getattr(builder, name)(*arrays)
-        return builder.finish(link, classes)
+            if name == "affine":
+                value = value.map(*arrays)
+            else:
+                value = value.scaled(*arrays) if name == "scale" else ACTIVATIONS[name](graph, value, *arrays)
+        return graph.finish(value, link, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +203,8 @@ class Head:
     part: str
     column: int | None = None
     classes: tuple[Any, ...] | None = None
+    #: What the tensor is if more layers follow: of a sigmoid.
+    hidden: Chain | None = None
 
     @property
     def width(self) -> int:

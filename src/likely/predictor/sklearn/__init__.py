@@ -2,6 +2,7 @@
 
 from likely.predictor.sklearn import (
     boosting,
+    centroids,
     composites,
     ensembles,
     functions,
@@ -13,12 +14,14 @@ from likely.predictor.sklearn import (
     pipeline,
     preprocessing,
     selecting,
+    svm,
     trees,
     wrapping,
 )
 
 __all__ = [
     "boosting",
+    "centroids",
     "composites",
     "ensembles",
     "functions",
@@ -30,6 +33,7 @@ __all__ = [
     "pipeline",
     "preprocessing",
     "selecting",
+    "svm",
     "trees",
     "wrapping",
 ]

@@ -54,9 +54,22 @@ def _refuse_missing_classes(model: Any, forms: Sequence[Form], count: int) -> No
 
 def responses(estimator: Any, form: Form) -> Form:
     """What is calibrated: the decision function where there is one, else probabilities; of two classes, that of the second."""
+    _refuse_other_decisions(estimator)
     if not hasattr(estimator, "decision_function"):
         form = probabilities_of(form)
+    elif form.link.offset:
+        form = affine(form, 1.0, form.link.offset, replace(form.link, offset=0.0), form.classes)
     return score_of(form, 1) if form.outputs == 2 else form
+
+
+def _refuse_other_decisions(estimator: Any) -> None:
+    """Refuse a model whose `predict` follows other scores than its `decision_function` where that is what goes on."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if getattr(last, "break_ties", True) is False and len(last.classes_) > 2:
+        raise UnsupportedModelError(
+            f"An {name_of(last)} of {len(last.classes_)} classes within another model", "predict by its decision_function",
+            "break_ties=False", "fit it with break_ties=True, or use LinearSVC",
+        )  # fmt: skip
 
 
 def _calibration(calibrator: Any) -> Function:
@@ -109,6 +122,7 @@ def _score_calibrated(model: Any, X: Any) -> Numbers:
 def _stacked_columns(estimator: Any, method: str, form: Form, count: int) -> Form | None:
     """What a member gives to the final estimator; None if it was dropped."""
     if method == "decision_function":
+        _refuse_other_decisions(estimator)
         return form
     if method == "predict":
         votes = votes_of(form)  # the class by its number
@@ -177,18 +191,48 @@ def _read_one_vs_one(model: Any, inputs: ModelInputs) -> Form:
     if len(classes) == 2:
         shift = 0.0 if hasattr(model.estimators_[0], "decision_function") else -0.5
         return affine(sure[0], 1.0, shift, Link("sign"), classes)
-    pairs, count = list(combinations(range(len(classes)), 2)), len(classes)
-    votes, sums = np.zeros((count, 2 * len(pairs))), np.zeros((count, len(pairs)))
+    voted = Composite(Link("argmax"), classes, tuple(votes_of(form) for form in forms), (_counting(len(classes)),))
+    return by_confidence(voted, side_by_side(sure), classes)
+
+
+def _counting(count: int) -> Layer:
+    """The votes for each class, of all pairs of classes: each pair gives two numbers, the votes for its first and its second."""
+    pairs = list(combinations(range(count), 2))
+    votes = np.zeros((count, 2 * len(pairs)))
     for p, (i, j) in enumerate(pairs):
         votes[i, 2 * p] = votes[j, 2 * p + 1] = 1.0
+    return Layer((IDENTITY,) * (2 * len(pairs)), votes, np.zeros(count))
+
+
+def counted_pairs(sure: Form, step: str, classes: Sequence[Any]) -> Form:
+    """The votes for each class: a pair votes for its second class where its score is above 0.
+
+    Args:
+        sure: A score per pair of classes.
+        step: "above", or "at_least": then it does at 0, too.
+        classes: The labels.
+    """
+    counting = _counting(len(classes)).weights
+    first, second = counting[:, 0::2], counting[:, 1::2]
+    steps = [Function(step)] * sure.outputs
+    return through(sure, steps, second - first, first.sum(axis=1), Link("argmax"), classes)
+
+
+def by_confidence(voted: Form, sure: Form, classes: Sequence[Any]) -> Form:
+    """Votes, and of those with equal ones, the sum of how sure the pairs are: it adds less than half a vote.
+
+    Args:
+        voted: The votes for each class.
+        sure: A score per pair of classes, above 0 for its second.
+        classes: The labels.
+    """
+    count = len(classes)
+    sums = np.zeros((count, sure.outputs))
+    for p, (i, j) in enumerate(combinations(range(count), 2)):
         sums[i, p], sums[j, p] = -1.0, 1.0
-    counted = Composite(
-        Link("argmax"), classes, tuple(votes_of(form) for form in forms),
-        (Layer((IDENTITY,) * (2 * len(pairs)), votes, np.zeros(count)),),
-    )  # fmt: skip
-    summed = Composite(Link("argmax"), classes, tuple(sure), (Layer((IDENTITY,) * len(pairs), sums, np.zeros(count)),))
+    total = through(sure, [IDENTITY] * sure.outputs, sums, np.zeros(count), Link("argmax"), classes)
     both = Layer((IDENTITY,) * count + (Function("confidence"),) * count, np.hstack([np.eye(count)] * 2), np.zeros(count))
-    return Composite(Link("argmax"), classes, (counted, summed), (both,))
+    return Composite(Link("argmax"), tuple(classes), (voted, total), (both,))
 
 
 def _score_one_vs_one(model: Any, X: Any) -> Numbers:

@@ -15,7 +15,7 @@ import numpy as np
 
 from likely.errors import UnsupportedModelError
 from likely.predictor.combining import leaf_table, side_by_side, summed_linear, summed_trees
-from likely.predictor.composing import among, probabilities_of, summed, votes_of
+from likely.predictor.composing import among, probabilities_of, score_of, summed, votes_of
 from likely.predictor.composing import side_by_side as composed_side_by_side
 from likely.predictor.forms import Form, LinearModel, TreeEnsemble
 from likely.predictor.links import Link
@@ -148,20 +148,12 @@ def _read_one_vs_rest(model: Any, inputs: ModelInputs) -> Form:
     kinds = {form.link.kind for form in forms}
     kind = _TOGETHER.get(kinds.pop(), "") if len(kinds) == 1 else ""
     scales = {form.link.scale for form in forms}
-    single = [_second_share(form) if kind == "argmax" and form.outputs == 2 else form for form in forms]
+    single = [score_of(form, 1) if kind == "argmax" and form.outputs == 2 else form for form in forms]
     whole = side_by_side(single, Link(kind, scale=scales.pop()), tuple(model.classes_)) if kind else None
     if whole is not None:
         return whole
     said = [responses(part, form) for part, form in zip(model.estimators_, forms, strict=True)]
     return replace(composed_side_by_side(said), link=Link("argmax"), classes=tuple(model.classes_))
-
-
-def _second_share(form: Form) -> Form:
-    """The share of the second class of trees, as one output."""
-    assert isinstance(form, TreeEnsemble)
-    nodes = form.nodes.copy()
-    nodes["inside"][nodes["feature"] < 0] += 1
-    return replace(form, nodes=nodes, base=form.base[1:], link=Link("identity"), classes=())
 
 
 def _score_one_vs_rest(model: Any, X: Any) -> Numbers:

@@ -139,16 +139,17 @@ def _quantile(transformer: Any, inputs: ModelInputs) -> ModelInputs:
     by = name_of(transformer)
     block = as_block(bind(transformer, inputs), by)
     functions = [_own(transformer, quantiles_=transformer.quantiles_[:, [c]]) for c in range(len(block))]
-    steps = (
-        Map(function=function, called=f"a {by}", curve=_quantile_curve(transformer, c)) for c, function in enumerate(functions)
-    )
+    curves = [_quantile_curve(transformer, c, wire.dtype) for c, wire in enumerate(block.wires)]
+    steps = (Map(function=function, called=f"a {by}", curve=curve) for function, curve in zip(functions, curves, strict=True))
     return replace(block, wires=tuple(wire.then(step, by=by) for wire, step in zip(block.wires, steps, strict=True)))
 
 
-def _quantile_curve(transformer: Any, c: int) -> tuple[CurveStep, ...]:
+#: How near to the first and the last quantile a number counts as beyond them, if the output is normal.
+_BEYOND = 1e-7
+
+
+def _quantile_curve(transformer: Any, c: int, dtype: str) -> tuple[CurveStep, ...]:
     """Linear between quantiles; at one that several references share, a jump: between neighbouring doubles."""
-    if transformer.output_distribution != "uniform":
-        return ()
     quantiles, references = transformer.quantiles_[:, c], transformer.references_
     knots: list[float] = []
     values: list[float] = []
@@ -160,11 +161,40 @@ def _quantile_curve(transformer: Any, c: int) -> tuple[CurveStep, ...]:
         else:
             knots.append(float(quantile))
             values.append(low)
+    if transformer.output_distribution == "normal":
+        return _normal_curve(knots, values, quantiles[0], quantiles[-1]) if dtype == "float64" else ()
     if knots[-1] > quantiles[-1]:  # the ends of the quantiles are 0 and 1
         values[-2] = values[-1]
     if knots[0] < quantiles[0]:
         values[1] = values[0]
     return (CurveStep("interpolate", knots=tuple(knots), values=tuple(values)),)
+
+
+def _normal_curve(knots: list[float], values: list[float], first: float, last: float) -> tuple[CurveStep, ...]:
+    """The normal quantile of a share that is 0 up to a little above the first quantile, and 1 from a little below the last on."""
+    low = _next_to(first + _BEYOND, lambda x: x - _BEYOND < first)
+    high = -_next_to(_BEYOND - last, lambda x: x - _BEYOND < -last)
+    between = sorted({low, *(x for x in knots if low < x < high), high}) if low <= high else []
+    known = np.interp(between, knots, values).tolist()
+    after = float(np.nextafter(high, np.inf)) if between else low
+    shares = [(float(np.nextafter(low, -np.inf)), 0.0), *zip(between, known, strict=True), (after, 1.0)]
+    least = _BEYOND - float(np.spacing(1))
+    return (
+        CurveStep("interpolate", knots=tuple(x for x, _ in shares), values=tuple(y for _, y in shares)),
+        CurveStep("at_least", intercept=least),
+        CurveStep("at_most", intercept=1 - least),
+        CurveStep("normal_quantile"),
+    )
+
+
+def _next_to(near: float, before: Callable[[float], bool]) -> float:
+    """The first double near a number of which a rising predicate is false."""
+    x = float(near)
+    while before(x):
+        x = float(np.nextafter(x, np.inf))
+    while not before(float(np.nextafter(x, -np.inf))):
+        x = float(np.nextafter(x, -np.inf))
+    return x
 
 
 def _power_curve(transformer: Any, c: int) -> tuple[CurveStep, ...]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from likely.errors import UnsupportedModelError
 from likely.predictor.forms import Form
 from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder
@@ -20,7 +19,6 @@ from likely.predictor.sklearn.common import (
     refuse_several_targets,
     refuse_unfitted,
 )
-from likely.predictor.tables import dense
 from likely.predictor.wires import Map, ModelInputs, refuse_numbers
 from likely.schema.values import Numbers, Value
 
@@ -85,6 +83,14 @@ def _read_regressor(model: Any, inputs: ModelInputs) -> Form:
     return linear_form(model, inputs, weights, model.intercept_, Link("identity"), ())
 
 
+def _read_pls(model: Any, inputs: ModelInputs) -> Form:
+    """Partial least squares: coef @ (x - mean) + intercept."""
+    refuse_unfitted(model)
+    weights = np.atleast_2d(model.coef_)
+    refuse_several_targets(model, len(weights))
+    return linear_form(model, inputs, weights, model.intercept_ - weights @ model._x_mean, Link("identity"), ())
+
+
 def _read_log_linear(model: Any, inputs: ModelInputs) -> Form:
     refuse_unfitted(model)
     return linear_form(model, inputs, np.atleast_2d(model.coef_), model.intercept_, Link("exponential"), ())
@@ -92,35 +98,6 @@ def _read_log_linear(model: Any, inputs: ModelInputs) -> Form:
 
 def _score_log_linear(model: Any, X: Any) -> Numbers:
     return np.asarray(np.log(prediction(model, X)))
-
-
-# -- support vectors with a linear kernel ------------------------------------------------------------------------------
-
-
-def _refuse_kernel(model: Any) -> None:
-    if model.kernel != "linear":
-        raise UnsupportedModelError(
-            f"An {name_of(model)}", "have kernel='linear'", f"kernel={model.kernel!r}",
-            "a kernel compares a row with every support vector, which is no linear function, ReLU network or sum of trees: fit it"
-            " with kernel='linear', or train a model that can be read on what it predicts, and explain that",
-        )  # fmt: skip
-
-
-def _read_svc(model: Any, inputs: ModelInputs) -> Form:
-    _refuse_kernel(model)
-    refuse_unfitted(model)
-    if len(model.classes_) > 2:
-        raise UnsupportedModelError(
-            f"An {name_of(model)}", "tell two classes apart", f"{len(model.classes_)} classes, among which pairs vote",
-            "use LinearSVC, or OneVsRestClassifier(SVC(kernel='linear')), which decide by the greatest score",
-        )  # fmt: skip
-    return linear_form(model, inputs, dense(model.coef_), model.intercept_, Link("sign"), tuple(model.classes_))
-
-
-def _read_svr(model: Any, inputs: ModelInputs) -> Form:
-    _refuse_kernel(model)
-    refuse_unfitted(model)
-    return linear_form(model, inputs, dense(model.coef_), model.intercept_, Link("identity"), ())
 
 
 # -- naive Bayes with a sum of logarithms ------------------------------------------------------------------------------
@@ -165,16 +142,14 @@ def _read_categories(model: Any, inputs: ModelInputs) -> Form:
     return builder.finish(Link("softmax"), tuple(model.classes_))
 
 
-for _name in ("SVC", "NuSVC"):
-    register(f"sklearn.{_name}", Reader(_read_svc, decision))
-for _name in ("SVR", "NuSVR"):
-    register(f"sklearn.{_name}", Reader(_read_svr, prediction))
 for _name in ("MultinomialNB", "ComplementNB"):
     register(f"sklearn.{_name}", Reader(_read_counts, _joint))
 register("sklearn.BernoulliNB", Reader(_read_bernoulli, _joint))
 register("sklearn.CategoricalNB", Reader(_read_categories, _joint))
 for _name in ("PoissonRegressor", "GammaRegressor"):
     register(f"sklearn.{_name}", Reader(_read_log_linear, _score_log_linear))
+for _name in ("PLSRegression", "PLSCanonical", "CCA"):
+    register(f"sklearn.{_name}", Reader(_read_pls, prediction))
 for _name in _CLASSIFIERS:
     register(f"sklearn.{_name}", Reader(_read_classifier, decision))
 for _name in _REGRESSORS:

@@ -20,6 +20,7 @@ from likely.schema.values import Numbers
 _LINEAR = (
     "PCA", "IncrementalPCA", "TruncatedSVD", "FastICA", "FactorAnalysis", "SparsePCA", "MiniBatchSparsePCA",
     "GaussianRandomProjection", "SparseRandomProjection", "NeighborhoodComponentsAnalysis", "LinearDiscriminantAnalysis",
+    "CCA", "FeatureAgglomeration", "PLSCanonical", "PLSRegression", "PLSSVD",
 )  # fmt: skip
 #: What may follow a linear map, unless it clips: linear maps of one column each.
 _SCALERS = ("StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler")
@@ -34,8 +35,19 @@ def _affine(transformer: Any, width: int) -> tuple[Numbers, Numbers]:
     return (made[1:] - made[0]).T, made[0]
 
 
+def _refuse_pooling(transformer: Any) -> None:
+    """Refuse clusters of features that are pooled by anything but their mean."""
+    pooling = getattr(transformer, "pooling_func", np.mean)
+    if pooling is not np.mean:
+        raise UnsupportedModelError(
+            f"A {name_of(transformer)}", "pool features by their mean", f"pooling_func={getattr(pooling, '__name__', pooling)}",
+            "use pooling_func=np.mean, the default, which is a linear map",
+        )  # fmt: skip
+
+
 def _linear(transformer: Any, inputs: ModelInputs) -> ModelInputs:
     by = name_of(transformer)
+    _refuse_pooling(transformer)
     block = as_block(bind(transformer, inputs), by)
     return MixedInputs.of(block, [_affine(transformer, len(block))], by)
 
@@ -54,6 +66,7 @@ def remixed(transformer: Any, inputs: MixedInputs) -> ModelInputs:
         raise UnsupportedModelError(
             f"A {by} behind {inputs.mixer}", "be a linear map of what that makes", by, f"put it before {inputs.mixer}"
         )
+    _refuse_pooling(transformer)
     bind(transformer, inputs)
     return MixedInputs.of(inputs, [_affine(transformer, len(inputs))], by)
 

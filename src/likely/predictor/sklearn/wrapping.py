@@ -11,7 +11,7 @@ from scipy.special import logit
 from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.combining import shifted
 from likely.predictor.composing import affine, score_of
-from likely.predictor.forms import Form, TreeEnsemble
+from likely.predictor.forms import Form
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, reader_of, register
 from likely.predictor.sklearn.common import as_fitted, name_of, refuse_unfitted
@@ -42,11 +42,11 @@ def _read_threshold(model: Any, inputs: ModelInputs) -> Form:
     inner = _inner(model)
     form = reader_of(inner).read(inner, inputs)
     threshold, share, second = _threshold(model)
-    if isinstance(form, TreeEnsemble) and form.link.kind == "shares" and share:
-        return _of_shares(form, threshold, second)
+    sign = 1.0 if second else -1.0
     if form.link.kind == "shares" and share:
-        sign = 1.0 if second else -1.0
-        return affine(score_of(form, int(second)), sign, -sign * threshold, Link("sign", tie=second), form.classes)
+        # Of a share p, 2 p - 1 is the score of a link that clips it to -1 ... 1; less the threshold, it decides.
+        link = Link("huber", tie=second, offset=sign * (2 * threshold - 1))
+        return affine(score_of(form, int(second)), 2 * sign, -2 * sign * threshold, link, form.classes)
     if form.link.one_score_per_class:
         raise UnsupportedModelError(
             f"A {name_of(model)}", "have a threshold of one score", f"a model with link '{form.link.kind}'",
@@ -54,7 +54,7 @@ def _read_threshold(model: Any, inputs: ModelInputs) -> Form:
         )  # fmt: skip
     least = _score_at(form.link, threshold, name_of(model)) if share else threshold
     # The second class where score >= least; or, where the first is the positive one, where -score < least.
-    return shifted(form, -least if second else least, Link("sign", tie=second))
+    return shifted(form, form.link.offset - sign * least, replace(form.link, tie=second, offset=sign * least))
 
 
 def _score_at(link: Link, share: float, by: str) -> float:
@@ -66,21 +66,12 @@ def _score_at(link: Link, share: float, by: str) -> float:
     return 2 * share - 1 if link.kind == "huber" else float(logit(share)) / link.scale
 
 
-def _of_shares(form: TreeEnsemble, threshold: float, second: bool) -> Form:
-    """The share of the positive class of trees, less the threshold; turned around if that is the first class."""
-    nodes = form.nodes.copy()
-    nodes["inside"][nodes["feature"] < 0] += int(second)
-    sign = 1.0 if second else -1.0
-    base = sign * (form.base[int(second)] - threshold * form.divisor)
-    return replace(form, nodes=nodes, values=sign * form.values, base=np.array([base]), link=Link("sign", tie=second))
-
-
 def _score_threshold(model: Any, X: Any) -> Numbers:
     inner = _inner(model)
     scores = reader_of(inner).score(inner, X)
     threshold, share, second = _threshold(model)
     if scores.shape[1] == 2:
-        return (scores[:, 1:] - threshold) if second else (threshold - scores[:, :1])
+        return 2 * ((scores[:, 1:] - threshold) if second else (threshold - scores[:, :1]))
     least = _score_at(_link_between(scores, inner, X), threshold, name_of(model)) if share else threshold
     return scores - least if second else scores + least
 

@@ -1,13 +1,14 @@
-"""Graphs of piecewise linear functions -> `LinearModel` or `ReluNetwork`: additions, concatenations, slices, units max(0, x).
+"""Graphs of layers -> `LinearModel`, `ReluNetwork` or `Composite`: additions, concatenations, slices, and functions of numbers.
 
-Every value is an affine function of *units*: the inputs, and max(0, affine function of earlier units). A unit's layer is one more
-than the deepest of those that it reads, and what a later layer reads of an earlier one is handed through the layers between: a
-unit as itself, since it is never negative, and an input x as max(0, x) - max(0, -x).
+Every value is an affine function of *units*: the inputs, and functions (max(0, x), tanh, ...) of affine functions of earlier
+units. A unit's layer is one more than the deepest of those that it reads, and what a later layer reads of an earlier one is
+handed through the layers between. Where all functions are max(0, x), a unit is handed on as itself, since it is never negative,
+and an input x as max(0, x) - max(0, -x).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likely.errors import PredictorError
 from likely.predictor.forms import Form
+from likely.predictor.functions import RISE
 from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder
 from likely.predictor.wires import ModelInputs
@@ -67,7 +69,7 @@ class Affine:
         return Affine(self.weights[places], self.bias[places])
 
 
-class PiecewiseLinear:
+class NetworkGraph:
     """A graph of values over the inputs of a model.
 
     Args:
@@ -78,11 +80,27 @@ class PiecewiseLinear:
     def __init__(self, inputs: ModelInputs, by: str) -> None:
         self.inputs, self.by = inputs, by
         self._depths = [0] * len(inputs)
-        self._units: list[tuple[Matrix, float]] = []
+        self._units: list[tuple[Matrix, float, str]] = []
 
     def input(self) -> Affine:
         """The inputs themselves."""
         return Affine(np.eye(len(self.inputs)), np.zeros(len(self.inputs)))
+
+    def unit(self, value: Affine, kind: str) -> Affine:
+        """A function of the value, entry by entry.
+
+        Args:
+            value: Of this graph.
+            kind: A `Function` of one number.
+        """
+        first = len(self._depths)
+        for row, bias in zip(value.weights, value.bias, strict=True):
+            used = np.flatnonzero(row)
+            self._depths.append(1 + max((self._depths[j] for j in used), default=0))
+            self._units.append((row, float(bias), kind))
+        weights = np.zeros((value.width, len(self._depths)))
+        weights[np.arange(value.width), first + np.arange(value.width)] = 1.0
+        return Affine(weights, np.zeros(value.width))
 
     def relu(self, value: Affine) -> Affine:
         """max(0, value), entry by entry.
@@ -90,14 +108,7 @@ class PiecewiseLinear:
         Args:
             value: Of this graph.
         """
-        first = len(self._depths)
-        for row, bias in zip(value.weights, value.bias, strict=True):
-            used = np.flatnonzero(row)
-            self._depths.append(1 + max((self._depths[j] for j in used), default=0))
-            self._units.append((row, float(bias)))
-        weights = np.zeros((value.width, len(self._depths)))
-        weights[np.arange(value.width), first + np.arange(value.width)] = 1.0
-        return Affine(weights, np.zeros(value.width))
+        return self.unit(value, "relu")
 
     def add(self, one: Affine, other: Affine, factor: float = 1.0) -> Affine:
         """one + factor * other.
@@ -157,9 +168,11 @@ class PiecewiseLinear:
         """
         depths = np.array(self._depths)
         rows = np.zeros((len(self._units), len(depths)))
-        for i, (row, _) in enumerate(self._units):
+        for i, (row, _, _) in enumerate(self._units):
             rows[i, : len(row)] = row
-        biases = np.array([bias for _, bias in self._units])
+        biases = np.array([bias for _, bias, _ in self._units])
+        kinds = np.array([kind for _, _, kind in self._units])
+        handing = "relu" if set(kinds) <= {"relu"} else "identity"
         last = self._wide(value)
         builder = NetworkBuilder(self.inputs, self.by)
         # What each entry of the layer is: an affine function of units, as columns of `state`.
@@ -168,9 +181,9 @@ class PiecewiseLinear:
             new = np.flatnonzero(depths[len(self.inputs) :] == depth)
             later = np.vstack([rows[depths[len(self.inputs) :] > depth], last])
             kept = [int(j) for j in np.flatnonzero(np.abs(later).sum(axis=0)) if depths[j] < depth]
-            weights, entries = self._layer(rows[new], kept, state)
+            weights, entries = self._layer(rows[new], kept, state, both_signs=handing == "relu")
             builder.affine(weights, np.concatenate([biases[new], np.zeros(len(weights) - len(new))]))
-            builder.relu()
+            builder.activate([*kinds[new].tolist(), *[handing] * len(entries)])
             state = np.zeros((len(weights), len(depths)))
             state[np.arange(len(new)), len(self.inputs) + new] = 1.0
             for place, j, sign in entries:
@@ -183,12 +196,14 @@ class PiecewiseLinear:
         used = np.flatnonzero(np.abs(last).sum(axis=0))
         return max((self._depths[j] for j in used), default=0)
 
-    def _layer(self, new: Matrix, kept: Sequence[int], state: Matrix) -> tuple[Matrix, list[tuple[int, int, float]]]:
+    def _layer(
+        self, new: Matrix, kept: Sequence[int], state: Matrix, *, both_signs: bool
+    ) -> tuple[Matrix, list[tuple[int, int, float]]]:
         """The weights of new units and of what is handed on; of the latter also (place, unit, sign)."""
         handed: list[Matrix] = []
         entries: list[tuple[int, int, float]] = []
         for j in kept:
-            for sign in (1.0, -1.0) if j < len(self.inputs) else (1.0,):
+            for sign in (1.0, -1.0) if both_signs and j < len(self.inputs) else (1.0,):
                 unit = np.zeros(state.shape[1])
                 unit[j] = sign
                 entries.append((len(handed), j, sign))
@@ -199,3 +214,52 @@ class PiecewiseLinear:
 def _read_from(rows: Matrix, state: Matrix) -> Matrix:
     """Affine functions of units as functions of the entries of a layer, each of which is a unit or a part of one."""
     return rows @ state.T
+
+
+# -- activations --------------------------------------------------------------------------------------------------------
+
+
+def _softplus(graph: NetworkGraph, x: Affine, beta: float = 1.0) -> Affine:
+    """log(1 + exp(beta x)) / beta."""
+    return graph.unit(x.scaled(beta), "softplus").scaled(1 / beta)
+
+
+def _elu(graph: NetworkGraph, x: Affine, alpha: float = 1.0, scale: float = 1.0) -> Affine:
+    """scale * x, or scale * alpha * (exp(x) - 1) below 0."""
+    bent = graph.unit(x, "elu").scaled(scale * alpha)
+    return bent if alpha == 1 else graph.add(bent, graph.relu(x), scale * (1 - alpha))
+
+
+def _celu(graph: NetworkGraph, x: Affine, alpha: float = 1.0) -> Affine:
+    """x, or alpha * (exp(x / alpha) - 1) below 0."""
+    return graph.unit(x.scaled(1 / alpha), "elu").scaled(alpha)
+
+
+def _soft_shrink(graph: NetworkGraph, x: Affine, by: float = 0.5) -> Affine:
+    """x, nearer to 0 by a number, or 0."""
+    return graph.add(graph.relu(x.scaled(1.0, -by)), graph.relu(x.scaled(-1.0, -by)), -1.0)
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+#: Functions of each number by the names that frameworks have for them: of a graph, a value, and parameters.
+ACTIVATIONS: Mapping[str, Callable[..., Affine]] = {
+    "relu": NetworkGraph.relu,
+    "relu6": lambda graph, x: graph.clipped(x, 0.0, 6.0),
+    "leaky_relu": NetworkGraph.leaky,  # the slope below 0
+    "clip": NetworkGraph.clipped,  # the least and the greatest
+    "hard_tanh": lambda graph, x, low=-1.0, high=1.0: graph.clipped(x, low, high),
+    "hard_sigmoid": lambda graph, x, slope=1 / 6, shift=0.5: graph.clipped(x.scaled(slope, shift), 0.0, 1.0),
+    "soft_shrink": _soft_shrink,
+    "tanh": lambda graph, x: graph.unit(x, "tanh"),
+    "sigmoid": lambda graph, x: graph.unit(x, "logistic"),
+    "log_sigmoid": lambda graph, x: graph.unit(x.scaled(-1.0), "softplus").scaled(-1.0),
+    "softplus": _softplus,
+    "softsign": lambda graph, x: graph.unit(x, "confidence").scaled(3.0),
+    "tanh_shrink": lambda graph, x: graph.add(x, graph.unit(x, "tanh"), -1.0),
+    "elu": _elu,
+    "selu": lambda graph, x, alpha=_SELU_ALPHA, scale=_SELU_SCALE: _elu(graph, x, alpha, scale),
+    "celu": _celu,
+    "silu": lambda graph, x: graph.add(graph.unit(x, "rising_silu"), x, -RISE),
+    "gelu": lambda graph, x: graph.add(graph.unit(x, "rising_gelu"), x, -RISE),
+}
