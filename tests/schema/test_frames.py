@@ -1,4 +1,4 @@
-"""Tables of polars go in wherever tables of pandas do; and columns that have no home are told the way to one."""
+"""Tables of polars go in wherever tables of pandas do; and a column that has no home is told the way to one."""
 
 from __future__ import annotations
 
@@ -42,27 +42,8 @@ def test_polars_tables_go_in() -> None:
     assert explainer.explain(numbers[0]) == answers[0]
 
 
-@pytest.mark.parametrize(
-    ("column", "hint", "way"),
-    [
-        (pd.to_timedelta(np.arange(40) * 977, unit="s"), r"X\['t'\] / pd.Timedelta\('1h'\)", lambda c: c / pd.Timedelta("1h")),
-        (pd.period_range("2020-01", periods=40, freq="M"), r"X\['t'\].dt.to_timestamp\(\)", lambda c: c.dt.to_timestamp()),
-        (pd.cut(np.linspace(0, 1, 40), 4), "rename_categories", lambda c: c.cat.rename_categories(str)),
-        (
-            pd.Series(pd.arrays.IntervalArray.from_breaks(np.arange(41))),
-            "rename_categories",
-            lambda c: c.astype("category").cat.as_ordered().cat.rename_categories(str),
-        ),
-        (
-            pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(40) * 977, unit="s"),
-            r"pd.Timestamp\('2000-01-01'\)\) / pd.Timedelta\('1h'\)",
-            lambda c: (c - pd.Timestamp("2000-01-01")) / pd.Timedelta("1h"),
-        ),
-    ],
-    ids=["timedelta", "period", "category of intervals", "interval", "time of day"],
-)
-def test_the_way_out_is_one(column, hint, way) -> None:
-    X = pd.DataFrame({"t": column})
-    with pytest.raises(SchemaError, match=hint):
+def test_the_way_out_of_periods() -> None:
+    X = pd.DataFrame({"t": pd.period_range("2020-01", periods=40, freq="M")})
+    with pytest.raises(SchemaError, match=r"X\['t'\].dt.to_timestamp\(\)"):
         likely.Schema.infer(X)
-    assert likely.Schema.infer(pd.DataFrame({"t": way(X["t"])}))["t"].ordered
+    assert likely.Schema.infer(pd.DataFrame({"t": X["t"].dt.to_timestamp()}))["t"].ordered

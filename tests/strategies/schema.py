@@ -40,7 +40,7 @@ from likely.schema import (
 from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
 from likely.schema.features import KINDS
 from likely.schema.grid import snap
-from likely.schema.values import day_text, holds_dates
+from likely.schema.times import day_text, holds_moments
 
 Strategy = st.SearchStrategy
 
@@ -337,7 +337,7 @@ def max_changes(draw: st.DrawFn, schema: Schema) -> MaxChange:
     feature = draw(st.sampled_from([f for f in schema.features if f.ordered]))
     units = ["steps"] if feature.grid is not None else []
     if feature.numeric:
-        units += ["value"] if holds_dates(feature.dtype) else ["value", "percent"]
+        units += ["value"] if holds_moments(feature.dtype) else ["value", "percent"]
     size = st.one_of(st.none(), st.integers(0, 20).map(float))
     up, down = draw(st.tuples(size, size).filter(lambda pair: pair != (None, None)))
     return MaxChange(feature.name, up, down, draw(st.sampled_from(units)))
@@ -414,7 +414,7 @@ def columns(draw: st.DrawFn, *, least: int = 1, most: int = 8) -> pd.Series[Any]
     cell: Strategy[Any] = st.integers(0, 100)
     if dtype in FLOATS and dtype != "object":
         cell = st.one_of(st.integers(-9, 9).map(float), st.floats(-1e6, 1e6, width=32))
-    elif holds_dates(dtype):
+    elif holds_moments(dtype):
         cell = days().map(lambda day: datetime.date.fromisoformat(day_text(day)))
     elif dtype.startswith("bool"):
         cell = st.booleans()
@@ -426,6 +426,6 @@ def columns(draw: st.DrawFn, *, least: int = 1, most: int = 8) -> pd.Series[Any]
         cell = st.one_of(cell, st.none())
     cells = draw(st.lists(cell, min_size=least, max_size=most))
     known = dtype if dtype not in ("date", "texts and numbers") else "object"
-    if holds_dates(dtype) and dtype != "date":
+    if holds_moments(dtype) and dtype != "date":
         return pd.Series(pd.to_datetime(pd.Series(cells, dtype=object))).astype(known)  # type: ignore[call-overload,no-any-return]
     return pd.Series(cells, dtype=known)  # type: ignore[call-overload,no-any-return]

@@ -356,7 +356,9 @@ class Explainer(Params):
                 )  # fmt: skip
         elif label is None:
             label = fitted.user_model.labels(row[None])[0]
-        schema = question.schema_with_rules(fitted.schema.widened(row), row)
+        wide = fitted.schema.widened(row)
+        fitted.user_model.refuse_outside(wide)
+        schema = question.schema_with_rules(wide, row)
         variant = question.plausibility
         given = () if variant is None else given_names(variant.given, fitted.schema, fitted.circuit)
         question = replace(question, target=_target(fitted.form, label, question))
