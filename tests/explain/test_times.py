@@ -132,7 +132,7 @@ def test_a_row_outside_of_what_was_asked() -> None:
     later = {**X[model.predict(X) == "no"].iloc[0], "at": pd.Timestamp("2024-06-01 06:00")}
     with (
         pytest.warns(likely.LikelyWarning, match="2024-06-01 06:00, outside 2024-03-01 00:00 to"),
-        pytest.raises(SchemaError, match="Feature 'at' of a row must lie within .*, for which the model was read"),
+        pytest.raises(SchemaError, match=r"Feature 'at' of a row must lie within .*, for which the model was read"),
     ):
         explainer.explain(later)
     straight = likely.Explainer(line(X, y), schema, nodes=5, progress=False).fit(X, y)

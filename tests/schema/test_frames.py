@@ -7,10 +7,13 @@ import datetime
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import likely
 from likely.errors import SchemaError
+from likely.schema.frames import as_pandas
 
 
 def test_polars_tables_go_in() -> None:
@@ -40,6 +43,59 @@ def test_polars_tables_go_in() -> None:
     answers = explainer.explain_many(numbers[:3])
     assert all(answers)
     assert explainer.explain(numbers[0]) == answers[0]
+
+
+def theirs_of_every_kind(polars, n=160):
+    random = np.random.default_rng(3)
+    start = datetime.datetime(2024, 3, 1)
+    return polars.DataFrame(
+        {
+            "age": random.integers(18, 80, n).astype(np.int8),
+            "rate": [None if i % 11 == 0 else float(x) for i, x in enumerate(random.normal(size=n).round(2))],
+            "job": polars.Series(random.choice(["a", "b", "c"], n).tolist(), dtype=polars.Enum(["c", "a", "b"])),
+            "town": random.choice(["x", "y", "z"], n).tolist(),
+            "owner": random.choice([True, False], n).tolist(),
+            "since": [start.date() + datetime.timedelta(days=int(k)) for k in random.integers(0, 300, n)],
+            "at": [start + datetime.timedelta(minutes=int(k)) for k in random.integers(0, 9000, n)],
+            "waited": [datetime.timedelta(hours=int(k)) for k in random.integers(0, 99, n)],
+        }
+    ).with_columns(there=polars.col("at").dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin"))
+
+
+def test_answers_come_back_as_tables_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    X = theirs_of_every_kind(polars)
+    schema = likely.Schema.infer(X)
+    kinds = [schema[name].kind for name in ("job", "since", "at", "waited", "there")]
+    assert kinds == ["ordinal", "integer", "integer", "integer", "integer"]
+    y = ["yes" if age > 45 else "no" for age in X["age"]]
+    model = make_pipeline(make_column_transformer(("passthrough", ["age", "owner"])), DecisionTreeClassifier(max_depth=3)).fit(
+        X, y
+    )
+    explainer = likely.Explainer(model, nodes=5, progress=False).fit(X, y)
+    for answer in (explainer.explain(X[0]), *explainer.explain_many(X[:2]), explainer.explain(X.row(0, named=True))):
+        assert isinstance(answer.to_frame(), polars.DataFrame)
+        assert answer.to_frame().schema == X.schema
+        assert isinstance(answer.measures(), polars.DataFrame)
+    again = model.predict(explainer.explain(X[0]).to_frame())
+    assert again[0] != model.predict(X[:1])[0]
+    assert isinstance(explainer.explain(schema.decode(schema.encode(X[:1])).iloc[0]).to_frame(), pd.DataFrame)
+
+
+def test_densities_of_tables_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    X = theirs_of_every_kind(polars)
+    density = likely.circuit.Density(nodes=5).fit(X)
+    ours = likely.circuit.Density(nodes=5).fit(as_pandas(X))
+    np.testing.assert_allclose(density.score_samples(X), ours.score_samples(as_pandas(X)))
+    drawn = density.sample(20, random_state=0)
+    assert isinstance(drawn, polars.DataFrame)
+    assert drawn.schema == X.schema
+    assert str(density.explain_row(X[0])) == str(ours.explain_row(as_pandas(X[0])))
+    some = X[:3].drop("job", "at")
+    completed = likely.circuit.complete(density.circuit_, some)
+    assert completed.rows.schema == {name: X.schema[name] for name in completed.rows.columns}
+    assert completed.rows.select(some.columns).equals(some)
 
 
 def test_the_way_out_of_periods() -> None:

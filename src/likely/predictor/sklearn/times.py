@@ -79,7 +79,7 @@ def _made(transformer: Any, cells: pd.Series[Any], called: str) -> Iterator[NDAr
         numbers = made.to_numpy(dtype=np.float64, na_value=np.nan)
         if not np.array_equal(numbers[some], other.to_numpy(dtype=np.float64, na_value=np.nan), equal_nan=True):
             raise _refusal(cells, "be read cell by cell", f"{called}, which makes something else of a cell in another table")
-        yield numbers.astype(made.dtype if str(made.dtype) in CASTS else np.float64)
+        yield numbers.astype(str(made.dtype) if str(made.dtype) in CASTS else "float64")
 
 
 def _refusal(cells: pd.Series[Any], rule: str, got: str) -> PredictorError:
@@ -123,7 +123,7 @@ def _steps(feature: Feature, numbers: Numbers, table: NDArray[Any], called: str)
 
     def function(at: NDArray[Any]) -> NDArray[Any]:
         places = np.clip(np.floor(at) - numbers[0], 0, len(table) - 1)
-        return table[places.astype(np.intp)]
+        return np.asarray(table[places.astype(np.intp)])
 
     return (Map(function=function, called=called, edges=tuple(starts.tolist())),)
 
