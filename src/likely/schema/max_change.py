@@ -71,7 +71,9 @@ class MaxChange(Constraint):
         except SchemaError:
             length = math.nan
         if not length >= 0 or self.unit != "value":
-            raise self._error("have a number or a duration of at least 0", repr(given), "write up='36 hours'")
+            percent = isinstance(given, str) and "%" in given
+            hint = "write up=10, unit='percent'" if percent else "write up='36 hours'"
+            raise self._error("have a number or a duration of at least 0", repr(given), hint)
         return given if isinstance(given, str) else time_text(given)
 
     def _error(self, rule: str, got: object, hint: str) -> SchemaError:
