@@ -406,8 +406,36 @@ def schemas(
 
 
 @st.composite
+def _times(draw: st.DrawFn, least: int, most: int) -> pd.Series[Any]:
+    """A column of moments or durations: in seconds, minutes, quarters of an hour or hours, some cells missing."""
+    dtype = draw(st.sampled_from(["datetime64[us]", "datetime64[s, UTC]", "datetime64[ns, Europe/Berlin]", "timedelta64[s]"]))
+    unit = draw(st.sampled_from([1, 60, 900, 3600]))
+    cell = st.one_of(st.integers(-100_000, 400_000).map(lambda k: k * unit), st.none())
+    seconds = pd.array(draw(st.lists(cell, min_size=least, max_size=most)), dtype="Int64")
+    if dtype.startswith("timedelta64"):
+        return pd.Series(pd.to_timedelta(seconds, unit="s")).astype(dtype)  # type: ignore[call-overload,no-any-return]
+    moments = pd.Series(pd.to_datetime(seconds, unit="s"))
+    zone = dtype.partition(", ")[2].rstrip("]")
+    return (moments.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else moments).astype(dtype)  # type: ignore[call-overload,no-any-return]
+
+
+@st.composite
+def _intervals(draw: st.DrawFn, least: int, most: int) -> pd.Series[Any]:
+    """A column of intervals, alone or as ranked categories."""
+    starts = draw(st.lists(st.integers(-9, 9), min_size=least, max_size=most))
+    width = draw(st.sampled_from([1, 0.1, 1 / 3]))
+    closed = draw(st.sampled_from(["left", "right", "both", "neither"]))
+    column = pd.Series(
+        pd.arrays.IntervalArray.from_arrays([k * width for k in starts], [(k + 1) * width for k in starts], closed)
+    )
+    return column.astype("category").cat.as_ordered() if draw(st.booleans()) else column  # type: ignore[call-overload,no-any-return]
+
+
+@st.composite
 def columns(draw: st.DrawFn, *, least: int = 1, most: int = 8) -> pd.Series[Any]:
     """A column of any dtype that `Schema.infer` has a home for."""
+    if draw(st.integers(0, 4)) == 0:
+        return draw(st.one_of(_times(least, most), _intervals(least, most)))
     dtype = draw(
         st.sampled_from([*FLOATS, *INTEGERS, *DATES, "bool", "boolean", "str", "string", "category", "texts and numbers"])
     )

@@ -30,6 +30,7 @@ from likely.schema.features import Feature, feature_from_dict
 from likely.schema.frames import as_pandas
 from likely.schema.infer import Override, infer_feature
 from likely.schema.rules import Rule, all_satisfied
+from likely.schema.times import clock_of
 from likely.schema.validate import ValidationReport, validate
 from likely.schema.values import Name, Numbers
 
@@ -450,12 +451,18 @@ def _check_names(X: pd.DataFrame, **settings: Mapping[Name, Any] | None) -> None
 
 def _says_step(override: Override) -> bool:
     """Whether the user has said what the step is, or that there is none."""
-    return not isinstance(override, Mapping) or not {"kind", "step", "exceptions", "integer"}.isdisjoint(override)
+    return not isinstance(override, Mapping) or not {"kind", "step", "exceptions", "integer", "unit"}.isdisjoint(override)
+
+
+def _has_step(feature: Feature) -> bool:
+    """Whether values are multiples of something: of a step, or of a unit that is no whole hour, minute, ..."""
+    clock = clock_of(feature)
+    return feature.numeric and (feature.grid not in (None, 1.0) if clock is None else clock.many > 1)
 
 
 def _step_notes(features: Sequence[Feature]) -> tuple[str, ...]:
     """A line that says whose steps were read off the data, and how to say no."""
-    names = [repr(feature.name) for feature in features if feature.numeric and feature.grid not in (None, 1.0)]
+    names = [repr(feature.name) for feature in features if _has_step(feature)]
     if not names:
         return ()
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
