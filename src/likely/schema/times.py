@@ -264,7 +264,10 @@ class Clock:
         elif self.called == "days":
             return moment.date().isoformat()
         detail = {"hours": "minutes", "minutes": "minutes", "seconds": "seconds", "milliseconds": "milliseconds"}
-        return moment.isoformat(sep=" ", timespec=detail.get(self.called, "microseconds"))
+        fine = detail.get(self.called, "microseconds")
+        if fine == "minutes" and moment.second:  # before time was standardised, zones were apart by seconds
+            fine = "seconds"
+        return moment.isoformat(sep=" ", timespec=fine)
 
     def length(self, number: float) -> str:
         """A number of units as a duration that a person writes.
