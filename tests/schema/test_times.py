@@ -148,6 +148,15 @@ def test_times_that_cannot_be(make: Any, message: str) -> None:
         make()
 
 
+@given(clocks())
+def test_the_limits_can_be_written(clock: Clock) -> None:
+    for number in clock.limits:
+        assert clock.number(clock.text(number)) == number
+        assert Integer("t", number, number, dtype=clock.dtype, unit=clock.unit).describe()
+    weeks = Clock("date", "7 days", "t")
+    assert [weeks.text(end)[:4] for end in weeks.limits] == ["0001", "9999"]
+
+
 def test_limits_of_changes() -> None:
     feature = Integer("at", "2024-01-01", "2024-12-31", dtype="datetime64[us]", unit="15 minutes")
     schema = Schema((feature,))

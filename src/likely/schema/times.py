@@ -113,6 +113,10 @@ def _nanoseconds(length: pd.Timedelta) -> int:
     return ((length.days * 86_400 + length.seconds) * 10**6 + length.microseconds) * 1000 + length.nanoseconds
 
 
+def _days_since_1970(year: int, month: int, day: int) -> int:
+    return (datetime.date(year, month, day) - _EPOCH.date()).days
+
+
 @dataclass(frozen=True)
 class Clock:
     """How the times of one column become numbers and come back: by its dtype, in a unit."""
@@ -132,13 +136,11 @@ class Clock:
         if self.size % self._tick:
             raise self._error(f"have a unit that a column of dtype {self.dtype!r} can hold", repr(self.unit), "use a longer one")
         if self.moments and self.size < UNITS["microseconds"]:
-            raise self._error("be counted in microseconds or longer units", repr(self.unit), self._rounding_hint("us"))
+            hint = f"round them: X[{self.name!r}].dt.round('us')"
+            raise self._error("be counted in microseconds or longer units", repr(self.unit), hint)
 
     def _error(self, rule: str, got: object, hint: str) -> SchemaError:
         return SchemaError(f"Feature {self.name!r}", rule, got, hint, feature=self.name)
-
-    def _rounding_hint(self, unit: str) -> str:
-        return f"round them: X[{self.name!r}].dt.round({unit!r})"
 
     @property
     def moments(self) -> bool:
@@ -180,17 +182,15 @@ class Clock:
 
     @cached_property
     def limits(self) -> tuple[float, float]:
-        """The least and the greatest number that can be written: of moments, the years 1 to 9999."""
+        """The least and the greatest number that can be written: of moments, the years 1 to 9999; of durations, 292 years."""
         exact = EXACT_INTEGER - 1
         if not self.moments:
-            longest = (2**63 - 1) * self._tick // self.size  # of what the dtype counts
+            longest = (2**63 - 1) // self.size  # 292 years, as pandas reads texts
             return float(-min(longest, exact)), float(min(longest, exact))
         spare = 0 if self._zone is None else 1  # a day: in some zones, the year is another one
-        first, last = (
-            (datetime.date(*day) - _EPOCH.date()).days * UNITS["days"] // self.size for day in ((1, 1, 1 + spare), (9999, 12, 31))
-        )
-        last += (UNITS["days"] * (1 - spare) - self.size) // self.size if self.size < UNITS["days"] else -spare
-        return float(max(first, -exact)), float(min(last, exact))
+        first, last = (_days_since_1970(*day) * UNITS["days"] for day in ((1, 1, 1 + spare), (9999, 12, 31 - spare)))
+        least, most = -(-first // self.size), (last + UNITS["days"] - 1) // self.size
+        return float(max(least, -exact)), float(min(most, exact))
 
     # -- one time ---------------------------------------------------------------------------------------------------
 
