@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -178,8 +179,12 @@ class Schema:
         try:
             return self.names.index(name)
         except ValueError:
+            near = get_close_matches(str(name), map(str, self.names), n=1) if isinstance(name, str) else []
+            meant = f"did you mean {near[0]!r}? " if near else ""
             known = ", ".join(repr(n) for n in self.names)
-            raise SchemaError("A feature", "be in the schema", repr(name), f"the schema has {known}", feature=name) from None
+            raise SchemaError(
+                "A feature", "be in the schema", repr(name), f"{meant}the schema has {known}", feature=name
+            ) from None
 
     def __getitem__(self, name: Name) -> Feature:
         return self.features[self.index(name)]
