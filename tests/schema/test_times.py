@@ -177,6 +177,22 @@ def test_limits_of_changes() -> None:
     assert not_before.violations(factual, {"at": "2024-01-31 23:45"})
 
 
+def test_sums_of_times_have_one_unit() -> None:
+    """`ordered` would compare hours with minutes otherwise."""
+    begin = Integer("begin", "2024-01-01", "2024-12-31", dtype="datetime64[us]", unit="hours")
+    ends = [Integer("end", "2024-01-01", "2024-12-31", dtype="datetime64[us]", unit=unit) for unit in ("15 minutes", "hours")]
+    ordered = likely.LinearConstraint.ordered("begin", "end")
+    with pytest.raises(SchemaError, match=r"be over times in one unit; got hours and 15 minutes\. Hint: .*'unit': '15 minutes'"):
+        Schema((begin, ends[0])).with_constraints(ordered)
+    schema = Schema((begin, ends[1])).with_constraints(ordered)
+    before, after = (
+        {"begin": "2024-05-01 12:00", "end": "2024-05-01 13:00"},
+        {"begin": "2024-05-01 14:00", "end": "2024-05-01 13:00"},
+    )
+    assert not schema.violations(before, before)
+    assert schema.violations(before, after) == (ordered,)
+
+
 def table() -> pd.DataFrame:
     random = np.random.default_rng(0)
     at = pd.Series(pd.Timestamp("2024-03-01") + pd.to_timedelta(random.integers(0, 90_000, 60), unit="min"))
