@@ -269,6 +269,10 @@ def one_sentence(words: list[str], sentence: str, capsys: pytest.CaptureFixture[
             ["--row", "0", "--target", "maybe"],
             "The target must be one of the model's classes; got 'maybe'. Hint: there are no, yes.",
         ),
+        (
+            ["--row", "0", "--limit", "income=+36hours"],
+            "The limit of a change of feature 'income' must be counted in numbers where values are no times; got 36 hours",
+        ),
         (["--row", "0", "--limit", "income"], "--limit must be a feature and how far it may go; got 'income'"),
         (["--row", "0", "--prediction", "5"], "--prediction must be two numbers with a colon between; got '5'"),
         (["--row", "0", "--lock", "shoe"], "--lock must be a feature; got 'shoe'. Hint: there are age, income"),

@@ -7,6 +7,7 @@ import math
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,7 +98,10 @@ def test_one_rule_or_name_is_enough() -> None:
         ({"k": 0}, "k, the number of answers, must be a whole number of at least 1; got 0. Hint: leave it out for one answer"),
         ({"k": True}, "k, the number of answers, must be a whole number of at least 1; got True"),
         ({"diversity": "rows"}, "The diversity of answers must be 'features' or 'values'; got 'rows'"),
-        ({"limits": "5"}, r"The limits of a question must be Limits, or a number of seconds; got '5'. Hint: write limits=Limits"),
+        (
+            {"limits": "5"},
+            r"The limits of a question must be Limits, or a number of seconds; got '5'. Hint: write limits=5 for five seconds",
+        ),
         ({"limits": True}, "The limits of a question must be Limits, or a number of seconds; got True"),
         ({"limits": 0}, "Limits must be positive"),
         ({"limits": math.nan}, "Limits must be positive"),
@@ -118,6 +122,34 @@ def test_one_rule_or_name_is_enough() -> None:
 def test_fields_that_make_no_sense(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         likely.Question(**fields)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"seconds": 10}, "got seconds=. Hint: write limits=10, a number of seconds"),
+        ({"timeout": 10}, "write limits=10, a number of seconds"),
+        ({"tagret": "yes"}, "got tagret=. Hint: write target="),
+        ({"plausability": None}, "write plausibility="),
+        ({"features_to_vary": ["age"]}, r"write only=\["),
+        ({"zebra": 1}, "got zebra=. Hint: it has coherence, constraints, diversity, gap, k, limits"),
+    ],
+)
+def test_options_that_there_are_not(options: Any, hint: str) -> None:
+    row = rejected().iloc[0]
+    explainer = explainer_of()
+    for ask in (explainer.explain, explainer.why_not, explainer.front):
+        with pytest.raises(ProblemError, match=f"A question must have known options; .*{hint}"):
+            ask(row, **options)
+    with pytest.raises(ProblemError, match=hint):
+        explainer.explain_many(rejected(), **options)
+
+
+def test_numbers_of_numpy() -> None:
+    assert likely.Question(probability=np.float32(0.5)) == likely.Question(probability=0.5)
+    assert likely.Question(probability=np.array([0.25, 0.5])) == likely.Question(probability=(0.25, 0.5))
+    assert likely.Question(prediction=(np.int64(4), None)) == likely.Question(prediction=(4, None))
+    assert likely.Question(prediction=np.array([4, np.inf])) == likely.Question(prediction=(4, None))
 
 
 def test_a_class_in_the_place_of_a_question() -> None:

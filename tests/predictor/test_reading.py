@@ -17,7 +17,8 @@ from likely.errors import PredictorError
 from likely.predictor import LinearModel, Link, Reader, read, register, registry
 from likely.predictor.reading import feed, random_rows
 from likely.schema import Categorical, Continuous, Integer, Mixed, Schema
-from likely.schema.values import holds_dates, is_code
+from likely.schema.times import holds_times
+from likely.schema.values import is_code
 from tests.contracts.reader import mixed_schema, mixed_table
 from tests.strategies import schemas
 
@@ -247,5 +248,5 @@ def test_feed(model):
 
 def test_dates_are_rows_too():
     schema = Schema((Integer("day", "2026-01-01", "2026-12-31", dtype="datetime64[ns]"),))
-    assert holds_dates(schema["day"].dtype)
+    assert holds_times(schema["day"].dtype)
     assert schema["day"].fits(random_rows(schema, 100)[:, 0]).all()

@@ -183,7 +183,7 @@ def test_what_a_column_cannot_be():
     assert caught.value.feature == "x"
     with pytest.raises(
         PredictorError,
-        match=r"Feature 'x' must be a number where MLP reads it; got a date. Hint: give the model a number of days",
+        match=r"Feature 'x' must be a number where MLP reads it; got a date or time. Hint: make a number of it in the table",
     ):
         raw_wire(0, Integer("x", 0, 9, dtype="date")).column("MLP")
 

@@ -54,6 +54,11 @@ def test_features_by_name_and_place() -> None:
     assert SCHEMA["job"] == SCHEMA.features[2]
 
 
+def test_a_name_that_is_misspelt() -> None:
+    with pytest.raises(SchemaError, match=r"got 'incme'\. Hint: did you mean 'income'\? the schema has 'age'"):
+        SCHEMA["incme"]
+
+
 @pytest.mark.parametrize("name", ["shoe", 0, None, ["age"]], ids=repr)
 def test_names_that_are_not_there(name: Any) -> None:
     with pytest.raises(

@@ -73,7 +73,7 @@ NO_VALUE, GONE = "without a value of the feature", "missing (add a code None, or
         (
             Integer("f", "2026-01-01", "2026-12-31", dtype="date"),
             pd.to_datetime(["2026-05-05 12:00", "2026-05-05 00:00"]),
-            [(1, NO_VALUE, "Timestamp('2026-05-05 12:00:00')")],
+            [(1, NO_VALUE, "'2026-05-05 12:00'")],
         ),
         (Integer("f", "2026-01-01", "2026-12-31", dtype="date"), ["2026-05-05", "5 May"], [(1, NO_VALUE, "'5 May'")]),
         (Categorical("f", ["a", "b"]), ["a", "z", "z", None], [(2, NO_VALUE, "'z'"), (1, GONE, "None")]),

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likely.schema.values import day_number
-from likely.show.ticks import day_ticks, number_ticks
+from likely.schema.times import Clock
+from likely.show.ticks import day_ticks, number_ticks, time_ticks
+
+day_number = Clock("date", "", "day").number
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,20 @@ def test_day_ticks_stand_where_they_say(first: datetime.date, width: int) -> Non
     for place, text in ticks:
         assert low <= place <= low + width
         assert place == day_number((text + "-01-01")[:10])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "unit", "first", "last", "texts"),
+    [
+        ("datetime64[us]", "hours", "2025-01-31", "2025-06-30", ["2025-02", "2025-03", "2025-04", "2025-05", "2025-06"]),
+        ("datetime64[us]", "15 minutes", "2025-01-31 07:15", "2025-01-31 10:00",
+         ["01-31 07:30", "01-31 08:00", "01-31 08:30", "01-31 09:00", "01-31 09:30", "01-31 10:00"]),
+        ("datetime64[us]", "seconds", "2025-01-31 07:15:10", "2025-01-31 07:15:50", ["07:15:15", "07:15:30", "07:15:45"]),
+        ("timedelta64[us]", "15 minutes", "0 minutes", "6 hours", ["0", "100", "200", "300"]),
+    ],
+)  # fmt: skip
+def test_time_ticks(dtype: str, unit: str, first: str, last: str, texts: list[str]) -> None:
+    clock = Clock(dtype, unit, "t")
+    ticks = time_ticks(clock.number(first), clock.number(last), clock)
+    assert [text for _, text in ticks] == texts
+    assert not clock.moments or all(text.split(" ")[0] in clock.text(place) for place, text in ticks)

@@ -40,7 +40,7 @@ from likely.schema import (
 from likely.schema.costs import Cost, MixedCost, MoveCost, SwitchCost
 from likely.schema.features import KINDS
 from likely.schema.grid import snap
-from likely.schema.values import day_text, holds_dates
+from likely.schema.times import day_text, holds_moments
 
 Strategy = st.SearchStrategy
 
@@ -337,7 +337,7 @@ def max_changes(draw: st.DrawFn, schema: Schema) -> MaxChange:
     feature = draw(st.sampled_from([f for f in schema.features if f.ordered]))
     units = ["steps"] if feature.grid is not None else []
     if feature.numeric:
-        units += ["value"] if holds_dates(feature.dtype) else ["value", "percent"]
+        units += ["value"] if holds_moments(feature.dtype) else ["value", "percent"]
     size = st.one_of(st.none(), st.integers(0, 20).map(float))
     up, down = draw(st.tuples(size, size).filter(lambda pair: pair != (None, None)))
     return MaxChange(feature.name, up, down, draw(st.sampled_from(units)))
@@ -406,15 +406,43 @@ def schemas(
 
 
 @st.composite
+def _times(draw: st.DrawFn, least: int, most: int) -> pd.Series[Any]:
+    """A column of moments or durations: in seconds, minutes, quarters of an hour or hours, some cells missing."""
+    dtype = draw(st.sampled_from(["datetime64[us]", "datetime64[s, UTC]", "datetime64[ns, Europe/Berlin]", "timedelta64[s]"]))
+    unit = draw(st.sampled_from([1, 60, 900, 3600]))
+    cell = st.one_of(st.integers(-100_000, 400_000).map(lambda k: k * unit), st.none())
+    seconds = pd.array(draw(st.lists(cell, min_size=least, max_size=most)), dtype="Int64")
+    if dtype.startswith("timedelta64"):
+        return pd.Series(pd.to_timedelta(seconds, unit="s")).astype(dtype)  # type: ignore[call-overload,no-any-return]
+    moments = pd.Series(pd.to_datetime(seconds, unit="s"))
+    zone = dtype.partition(", ")[2].rstrip("]")
+    return (moments.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else moments).astype(dtype)  # type: ignore[call-overload,no-any-return]
+
+
+@st.composite
+def _intervals(draw: st.DrawFn, least: int, most: int) -> pd.Series[Any]:
+    """A column of intervals, alone or as ranked categories."""
+    starts = draw(st.lists(st.integers(-9, 9), min_size=least, max_size=most))
+    width = draw(st.sampled_from([1, 0.1, 1 / 3]))
+    closed = draw(st.sampled_from(["left", "right", "both", "neither"]))
+    column = pd.Series(
+        pd.arrays.IntervalArray.from_arrays([k * width for k in starts], [(k + 1) * width for k in starts], closed)
+    )
+    return column.astype("category").cat.as_ordered() if draw(st.booleans()) else column  # type: ignore[call-overload,no-any-return]
+
+
+@st.composite
 def columns(draw: st.DrawFn, *, least: int = 1, most: int = 8) -> pd.Series[Any]:
     """A column of any dtype that `Schema.infer` has a home for."""
+    if draw(st.integers(0, 4)) == 0:
+        return draw(st.one_of(_times(least, most), _intervals(least, most)))
     dtype = draw(
         st.sampled_from([*FLOATS, *INTEGERS, *DATES, "bool", "boolean", "str", "string", "category", "texts and numbers"])
     )
     cell: Strategy[Any] = st.integers(0, 100)
     if dtype in FLOATS and dtype != "object":
         cell = st.one_of(st.integers(-9, 9).map(float), st.floats(-1e6, 1e6, width=32))
-    elif holds_dates(dtype):
+    elif holds_moments(dtype):
         cell = days().map(lambda day: datetime.date.fromisoformat(day_text(day)))
     elif dtype.startswith("bool"):
         cell = st.booleans()
@@ -426,6 +454,6 @@ def columns(draw: st.DrawFn, *, least: int = 1, most: int = 8) -> pd.Series[Any]
         cell = st.one_of(cell, st.none())
     cells = draw(st.lists(cell, min_size=least, max_size=most))
     known = dtype if dtype not in ("date", "texts and numbers") else "object"
-    if holds_dates(dtype) and dtype != "date":
+    if holds_moments(dtype) and dtype != "date":
         return pd.Series(pd.to_datetime(pd.Series(cells, dtype=object))).astype(known)  # type: ignore[call-overload,no-any-return]
     return pd.Series(cells, dtype=known)  # type: ignore[call-overload,no-any-return]

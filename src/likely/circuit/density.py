@@ -23,6 +23,7 @@ from likely.circuit.queries.sample import sample_rows
 from likely.circuit.queries.surprise import coherence, log_conditionals
 from likely.errors import CircuitError, NotFittedError
 from likely.schema import Schema
+from likely.schema.frames import as_pandas, dtypes_of, in_kind
 from likely.schema.values import Name, Numbers
 
 #: Rows of the training table, drawn at random, with which a row is compared.
@@ -154,6 +155,8 @@ class Density(Params):
             y: Not looked at; it is there for pipelines. To model the class, make it a column of `X`.
             sample_weight: How many rows each row counts for; 1 each if left out.
         """
+        self._dtypes = dtypes_of(X)
+        X = as_pandas(X)
         table = _table(X)
         if self.schema is not None and not isinstance(X, pd.DataFrame) and table.shape[1] == len(self.schema):
             table = table.set_axis(list(self.schema.names), axis=1)
@@ -208,11 +211,11 @@ class Density(Params):
             random_state: The same rows for the same number; others every time if left out.
 
         Returns:
-            A DataFrame with the columns and dtypes of `fit`; an array if `fit` was given one.
+            A DataFrame with the columns and dtypes of `fit`, of polars if that was; an array if `fit` was given one.
         """
         rows = sample_rows(self._circuit(), n_samples, np.random.default_rng(random_state))
         table = self.schema_.decode(rows)
-        return table if self._frames else table.to_numpy()
+        return in_kind(table, self._dtypes) if self._frames else table.to_numpy()
 
     def explain_row(self, row: Any) -> RowReport:
         """What makes a row unlikely: the exact conditionals of each feature, and of pairs, given all its other values.
@@ -282,6 +285,7 @@ class Density(Params):
 
     def _columns(self, X: Any) -> pd.DataFrame:
         """A table with the columns of `fit`: those of a DataFrame by name, those of an array by place."""
+        X = as_pandas(X)
         table = _table(X)
         if isinstance(X, pd.DataFrame) and self._frames:
             return table
@@ -333,6 +337,7 @@ def _table(X: Any) -> pd.DataFrame:
 
 def _one_row(row: Any, names: Sequence[Name]) -> pd.DataFrame:
     """One row as a table."""
+    row = as_pandas(row)
     if isinstance(row, pd.DataFrame):
         if len(row) != 1:
             raise CircuitError("A row", "be one row", f"a DataFrame of {len(row)} rows", "use X.iloc[[i]] or X.iloc[i]")

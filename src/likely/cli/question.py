@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     asked.add_argument(
         "--limit", metavar="FEATURE=+N", action="append", default=[],
         help="how far it may go from the row's value: income=+10%% rises by at most 10 %%, income=-500 falls by at most 500,"
-        " school=2steps goes at most 2 steps either way; repeatable",
+        " school=2steps goes at most 2 steps either way, waited=+36hours rises by at most a duration; repeatable",
     )  # fmt: skip
     asked.add_argument("--max-changes", metavar="N", type=int, help="at most so many features may change")
     asked.add_argument(
@@ -120,19 +120,20 @@ def _ends(text: str, option: str, example: str) -> tuple[float | None, float | N
 
 
 #: How far a feature may go: an optional sign, a number, an optional unit.
-_LIMIT = re.compile(r"([+-]?)(\d+(?:\.\d+)?)\s*(%|steps?)?")
+_LIMIT = re.compile(r"([+-]?)(\d+(?:\.\d+)?)\s*(%|steps?|[a-z]+)?")
 
 
 def _limit(text: str, names: Sequence[Name]) -> MaxChange:
-    """`income=+10%`, `income=-500`, `school=2steps`."""
+    """`income=+10%`, `income=-500`, `school=2steps`, `waited=+36hours`."""
     name, _, size = text.rpartition("=")
     matched = _LIMIT.fullmatch(size.strip())
     if not name or matched is None:
         raise ProblemError("--limit", "be a feature and how far it may go", repr(text), "write income=+10%, or school=2steps")
     sign, number, unit = matched.groups()
-    kind: Any = {"%": "percent", None: "value"}.get(unit, "steps")
+    kind: Any = {"%": "percent", "step": "steps", "steps": "steps"}.get(unit, "value")
+    far = f"{number} {unit}" if unit and kind == "value" else float(number)  # a duration
     feature = chosen(name, names, "--limit", "a feature")
-    return MaxChange(feature, None if sign == "-" else float(number), None if sign == "+" else float(number), kind)
+    return MaxChange(feature, None if sign == "-" else far, None if sign == "+" else far, kind)
 
 
 def _may_become_missing(texts: Sequence[str], names: Sequence[Name]) -> bool | list[Name]:

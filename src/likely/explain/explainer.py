@@ -37,7 +37,7 @@ from likely.explain.watching import watched
 from likely.predictor import Form
 from likely.problem import Conflict, Progress, why
 from likely.schema import Schema
-from likely.schema.frames import as_pandas
+from likely.schema.frames import as_pandas, dtypes_of
 from likely.schema.values import Numbers, Value, plain
 
 #: The parameters that `fit` depends on.
@@ -131,6 +131,7 @@ class Explainer(Params):
         training = training_of(circuit, schema, sample, decided, unseen)
         if not model.form.link.classifies:
             training = replace(training, accuracy=np.nan)
+        self._dtypes = dtypes_of(X)
         return self._with(Fitted(schema, model, circuit, training))
 
     def _learned(self, rows: Numbers, labels: pd.Series[Any] | None, schema: Schema, *, cross_fit: bool) -> Learned:
@@ -243,7 +244,13 @@ class Explainer(Params):
             certify(explanation, self._known.form, self._known.circuit, certificate)
         if explanation.interrupted and callback is None:
             warnings.warn("Explaining was interrupted; the answers are those until then.", LikelyWarning, stacklevel=2)
-        return explanation
+        return replace(explanation, dtypes=self._kind(row))
+
+    def _kind(self, X: Any) -> dict[str, Any] | None:
+        """The dtypes of a table of polars, if this is one or that of `fit` was; None for pandas."""
+        if isinstance(X, (pd.DataFrame, pd.Series)):
+            return None
+        return dtypes_of(X) or getattr(self, "_dtypes", None)
 
     def explain_many(
         self, X: pd.DataFrame | Numbers, question: Question | None = None, **options: Unpack[QuestionOptions]
@@ -279,7 +286,9 @@ class Explainer(Params):
             queries.append(refused(fitted, bare, reason or "") if query is None else query)
         explanations = explained_all(fitted, queries, threads=self._threads, progress=self.progress)
         names = zip(explanations, table.index, strict=True)
-        return [replace(each, reason=f"Row {name}: {each.reason}") if each.reason else each for each, name in names]
+        said = [replace(each, reason=f"Row {name}: {each.reason}") if each.reason else each for each, name in names]
+        kind = self._kind(X)
+        return said if kind is None else [replace(each, dtypes=kind) for each in said]
 
     def front(
         self,
@@ -356,7 +365,9 @@ class Explainer(Params):
                 )  # fmt: skip
         elif label is None:
             label = fitted.user_model.labels(row[None])[0]
-        schema = question.schema_with_rules(fitted.schema.widened(row), row)
+        wide = fitted.schema.widened(row)
+        fitted.user_model.refuse_outside(wide)
+        schema = question.schema_with_rules(wide, row)
         variant = question.plausibility
         given = () if variant is None else given_names(variant.given, fitted.schema, fitted.circuit)
         question = replace(question, target=_target(fitted.form, label, question))

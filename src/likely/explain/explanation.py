@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from likely.explain.query import Query, ReadSchema
 from likely.explain.upgrade import upgraded
 from likely.problem import Bounds, Progress, Statistics
 from likely.schema import Schema
+from likely.schema.frames import in_kind
 from likely.schema.values import Value
 
 VERSION = 6
@@ -87,6 +88,9 @@ class Explanation:
     #: class -> the coherence that an answer of that class had to have at least, where one was asked for
     coherence_thresholds: tuple[tuple[Value, float], ...] = ()
 
+    #: The dtypes of a user's table of polars; `to_frame` gives such a table then.
+    dtypes: dict[str, Any] | None = field(default=None, compare=False, kw_only=True)
+
     # -- looking --------------------------------------------------------------------------------------------------
 
     @property
@@ -114,15 +118,17 @@ class Explanation:
         return html.as_html(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """The answers as rows of the user's own columns and dtypes, ready for the model."""
+        """The answers as rows of the user's own columns and dtypes, ready for the model; a table of polars if the user's was."""
         schema = self.query.schema
         rows = [answer.numbers for answer in self.counterfactuals]
-        return schema.decode(np.stack(rows) if rows else np.empty((0, len(schema))))
+        table = schema.decode(np.stack(rows) if rows else np.empty((0, len(schema))))
+        return cast("pd.DataFrame", in_kind(table, self.dtypes))
 
     def measures(self) -> pd.DataFrame:
         """A row per answer: class, cost, number of changes, log-likelihood, coherence and their percentiles, probabilities."""
         rows = [{name: getattr(answer, name) for name in ("label", *MEASURES)} for answer in self.counterfactuals]
-        return pd.DataFrame(rows, columns=["label", *MEASURES])
+        table = pd.DataFrame(rows, columns=["label", *MEASURES])
+        return cast("pd.DataFrame", in_kind(table, None if self.dtypes is None else {}))
 
     def plot(self, *, ax: Any = None) -> Any:
         """A picture of what each answer changes, before and after: `likely.show.plot_changes`. Needs matplotlib.

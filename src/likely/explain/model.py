@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from likely.errors import LikelyError, PredictorError
+from likely.errors import LikelyError, PredictorError, SchemaError
 from likely.predictor import Form, read
 from likely.predictor.reading import feed, load_file
 from likely.predictor.registry import reader_of
 from likely.predictor.tables import as_fitted
 from likely.schema import Schema
+from likely.schema.times import holds_times
 from likely.schema.values import Numbers, Value, plain
 
 #: Classes of models that know their classes, but predict scores.
@@ -60,6 +61,21 @@ class UserModel:
         if hasattr(self.model, "classes_") and hasattr(self.model, "predict_proba"):
             return np.asarray(self._asked(self.model.predict_proba, rows), dtype=np.float64)
         return self.form.link.probabilities(self._scores(rows)) if self.form.link.has_probabilities else None
+
+    def refuse_outside(self, schema: Schema) -> None:
+        """Refuse a schema in which a feature of times was widened beyond what a function in the model was read for.
+
+        Args:
+            schema: That of the model, with domains that hold one row.
+        """
+        for before, after in zip(self.schema.features, schema.features, strict=True):
+            if before != after and holds_times(before.dtype):
+                wide = user_model(self.model, schema, encoder=self.encoder, classes=self.form.classes or None)
+                if wide.fingerprint != self.fingerprint:
+                    raise SchemaError(
+                        f"Feature {before.name!r} of a row", f"lie within {before.describe()}, for which the model was read",
+                        after.describe(), "widen its bounds in the schema, and fit again", feature=before.name,
+                    )  # fmt: skip
 
     def _scores(self, rows: Numbers) -> Numbers:
         score = reader_of(self.model).score

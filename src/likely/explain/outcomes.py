@@ -95,7 +95,8 @@ def refuse_outcome(form: Form, question: Question) -> None:
     """
     if not form.link.classifies and question.prediction is None:
         raise ProblemError(
-            "A question to a regressor", "say which prediction is wanted", f"target={question.target!r}",
+            "A question to a regressor", "say which prediction is wanted",
+            f"target={question.target!r}" if question.probability is None else f"probability={question.probability}",
             "write prediction=(low, high); None for no end",
         )  # fmt: skip
     if form.link.classifies and question.prediction is not None:

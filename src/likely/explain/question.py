@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
+
+import numpy as np
 
 from likely.errors import ProblemError
 from likely.explain.missing import rules_against_missing
@@ -33,6 +36,25 @@ ROUNDING = 1e-4
 _SELDOM = ("probability", "prediction", "only")
 #: What a question asks by other means than by limits.
 _NOT_LIMITS = ("solutions", "other_features")
+
+
+#: What others call the options of a question -> what to write.
+_OTHER_WORDS = {
+    "seconds": "limits=10, a number of seconds",
+    "timeout": "limits=10, a number of seconds",
+    "time_limit": "limits=10, a number of seconds",
+    "max_time": "limits=10, a number of seconds",
+    "desired_class": "target=...",
+    "target_class": "target=...",
+    "desired_range": "prediction=(low, high)",
+    "total_cfs": "k=...",
+    "n": "k=...",
+    "number": "k=...",
+    "features_to_vary": "only=[...]",
+    "immutable": "locked=[...]",
+    "rules": "constraints=[...]",
+    "max_changes": "constraints=[likely.MaxChanges(2)]",
+}
 
 
 class QuestionOptions(TypedDict, total=False):
@@ -80,7 +102,8 @@ class Question:
         unread: "keep": features that the model does not read stay as they are; only if there is no answer then may they change,
             and the explanation says so. Those that `constraints` name are not kept. "free": they may change as others do.
         may_become_missing: The names of features that an answer may leave missing although the row has a value; True for all.
-        limits: When to stop: seconds, nodes, gaps; a number is a number of seconds. Left out, after a minute.
+        limits: When to stop: a number of seconds, or `likely.problem.Limits`, which has nodes and gaps, too. Left out, after a
+            minute.
         gap: When an answer is the best: when it is proved that nothing is cheaper by more than this share of its cost; left out,
             by more than 0.01 %. 0 to search until nothing but rounding is left. If `limits` has a greater gap, that counts.
         margin: By how much score an answer must be on the other side.
@@ -239,8 +262,20 @@ def asked_question(question: Question | None, options: QuestionOptions) -> Quest
         question = Question()
     elif not isinstance(question, Question):
         raise ProblemError("A question", "be a Question", repr(question), f"write target={question!r}, if it is a class")
+    for name in options:
+        if name not in QuestionOptions.__annotations__:
+            raise _unknown_option(name)
     fields: Any = options  # a number of limits becomes one of seconds
     return replace(question, **fields)
+
+
+def _unknown_option(name: str) -> ProblemError:
+    """The refusal of an option that a question does not have, with the one that was meant."""
+    known = sorted(QuestionOptions.__annotations__)
+    near = get_close_matches(name.lower(), [*_OTHER_WORDS, *known], n=1)
+    meant = _OTHER_WORDS.get(near[0], f"{near[0]}=...") if near else ""
+    hint = f"write {meant}; see likely.Question" if meant else f"it has {', '.join(known)}"
+    return ProblemError("A question", "have known options", f"{name}=", hint)
 
 
 def _refuse_count(k: Any) -> None:
@@ -255,6 +290,7 @@ def _refuse_word(thing: str, word: Any, words: tuple[str, ...]) -> None:
 
 def _probability(asked: Any) -> tuple[float, float]:
     """At least so much, or between two numbers."""
+    asked = _plain(asked)
     ends = (asked, 1.0) if _is_number(asked) else asked
     if not (_is_pair(ends) and all(map(_is_number, ends)) and 0 <= ends[0] <= ends[1] <= 1 and tuple(ends) != (0, 1)):
         rule = "be a number between 0 and 1, or two of them, the smaller one first"
@@ -264,6 +300,7 @@ def _probability(asked: Any) -> tuple[float, float]:
 
 def _prediction(asked: Any) -> tuple[float | None, float | None]:
     """Between two numbers; None where there is no end."""
+    asked = _plain(asked)
     ends = tuple(None if end in (None, math.inf, -math.inf) else end for end in asked) if _is_pair(asked) else ()
     numbers = [end for end in ends if end is not None]
     if not numbers or not all(map(_is_number, numbers)) or numbers != sorted(numbers):
@@ -271,6 +308,13 @@ def _prediction(asked: Any) -> tuple[float | None, float | None]:
         raise ProblemError("The prediction of a question", rule, repr(asked), "write prediction=(100, 200), or (100, None)")
     low, high = (None if end is None else float(end) for end in ends)
     return low, high
+
+
+def _plain(asked: Any) -> Any:
+    """Numpy's numbers and arrays as Python's."""
+    if isinstance(asked, (np.ndarray, np.generic)):
+        return asked.tolist()
+    return [_plain(end) for end in asked] if isinstance(asked, (tuple, list)) else asked
 
 
 def _is_pair(thing: Any) -> bool:
@@ -306,7 +350,7 @@ def _limits(limits: Any, k: int, diversity: Diversity) -> Limits:
         return Limits(seconds=limits)
     if not isinstance(limits, Limits):
         rule = "be Limits, or a number of seconds"
-        raise ProblemError("The limits of a question", rule, repr(limits), "write limits=Limits(seconds=5)")
+        raise ProblemError("The limits of a question", rule, repr(limits), "write limits=5 for five seconds")
     if limits.solutions not in (1, k):
         rule, hint = "leave the number of answers to the question", f"ask with k={limits.solutions}"
         raise ProblemError("The limits of a question", rule, f"Limits(solutions={limits.solutions})", hint)

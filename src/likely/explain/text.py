@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from likely._display.numbers import cost_text, number_text
 from likely._display.tables import aligned, ruled, shortened
@@ -131,7 +131,12 @@ def _move(feature: Feature, before: float, after: float) -> str:
 def goal(explanation: Explanation) -> str:
     """What was asked: from which class to which."""
     query = explanation.query
-    before, who = ("The row is incomplete.", "the model") if query.label is None else _says(query.label)
+    label: Any = query.label
+    if query.question.prediction is not None and label is not None:
+        label = number_text(float(label))
+        before, who = f"The model predicts {label}.", "it"
+    else:
+        before, who = ("The row is incomplete.", "the model") if label is None else _says(label)
     return f"{before} What would make {who} {wanted(query, show_value)}?"
 
 

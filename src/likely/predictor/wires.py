@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from likely.errors import PredictorError, UnsupportedModelError
@@ -21,7 +22,9 @@ from likely.predictor.columns import Column
 from likely.predictor.curves import CurveStep, jumps
 from likely.schema import Schema
 from likely.schema.features import Continuous, Feature, Integer, Mixed
-from likely.schema.values import DATE, LARGEST, Name, Numbers, code_number, holds_dates, is_code
+from likely.schema.intervals import holds_intervals
+from likely.schema.times import DATE, holds_times
+from likely.schema.values import LARGEST, Name, Numbers, code_number, is_code
 
 #: Steps that change the precision of what follows.
 CASTS = ("float16", "float32", "float64")
@@ -149,12 +152,12 @@ class Wire:
         """
         if self.dtype == DATE:
             raise PredictorError(
-                f"Feature {self.name!r}", f"be a number where {by} reads it", "a date",
-                "give the model a number of days, as an Integer feature", feature=self.name,
+                f"Feature {self.name!r}", f"be a number where {by} reads it", "a date or time",
+                "make a number of it in the table, or in the pipeline with a FunctionTransformer", feature=self.name,
             )  # fmt: skip
         numbers = []
         for atom in self.atoms:
-            if isinstance(atom, str):
+            if isinstance(atom, (str, pd.Interval)):
                 raise PredictorError(
                     f"Feature {self.name!r}", f"be numbers where {by} reads it", repr(atom),
                     "read the Pipeline that encodes it, or pass encoder=", feature=self.name,
@@ -433,13 +436,14 @@ class ModelInputs:
 
 def raw_wire(place: int, feature: Feature, *, none: bool = False) -> Wire:
     """A feature as the user's table holds it, with NaN for None unless `none`."""
-    values = [feature.atom_number(k) for k in range(len(feature.atoms))]
+    numbers = [feature.atom_number(k) for k in range(len(feature.atoms))]
     if isinstance(feature, Continuous | Integer | Mixed):
-        values.append(feature.lower)
-    column = feature.decode(np.array(values))
+        numbers.append(feature.lower)
+    column = feature.decode(np.array(numbers))
     missing = None if none and any(cell is None for cell in column) else math.nan
-    atoms = tuple(missing if atom is None else atom for atom in feature.atoms)
-    dtype = DATE if holds_dates(feature.dtype) else str(column.dtype)
+    cells = list(column) if holds_intervals(feature.dtype) or holds_times(feature.dtype) else feature.atoms
+    atoms = tuple(missing if atom is None else cell for atom, cell in zip(feature.atoms, cells, strict=False))
+    dtype = DATE if holds_times(feature.dtype) else str(column.dtype)
     precision = dtype.lower()  # of pandas' own Float32, too
     steps = (Step(precision),) if precision in ("float16", "float32") else ()
     return Wire(place, feature.name, feature.numeric, atoms, steps, dtype)

@@ -23,6 +23,7 @@ from likely.schema.constraint import Constraint, literal, refusal
 from likely.schema.max_change import MaxChange
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.rules import AtMost, Clause, LinearRow, Rule
+from likely.schema.times import clock_of
 from likely.schema.values import LARGEST, Name, Numbers, Value, plain, plain_name, show_number
 from likely.schema.wording import name_in_words, value_in_words
 
@@ -383,6 +384,10 @@ class LinearConstraint(Constraint):
         for name in self.features:
             if not schema[name].numeric:
                 raise refusal(self, "be over numeric features", f"{name!r}, {schema[name].kind}", "use Implies or Forbid", name)
+        units = {clock.size: clock.unit or "days" for name in self.features if (clock := clock_of(schema[name])) is not None}
+        if len(units) > 1:
+            hint = f"count them in one: features={{{self.features[0]!r}: {{'unit': {units[min(units)]!r}}}, ...}}"
+            raise refusal(self, "be over times in one unit", " and ".join(units.values()), hint)
         sizes = [abs(a) * max(abs(schema[name].lower), abs(schema[name].upper)) for name, a in self.coefficients]
         if not math.isfinite(8 * sum(sizes)):
             raise refusal(self, "have terms that add up to a finite number", f"{sum(sizes):.2g}", "divide it by a number")

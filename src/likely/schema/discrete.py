@@ -13,16 +13,15 @@ import pandas as pd
 from pandas.api import types
 
 from likely.schema.feature import Feature
+from likely.schema.intervals import holds_intervals, intervals_of
 from likely.schema.region import Region
+from likely.schema.times import Clock, holds_times
 from likely.schema.values import (
     ORDERED_CATEGORY,
     Name,
     Numbers,
     Value,
-    column_of,
     distinct,
-    holds_dates,
-    numbers_of,
     plain,
     show_value,
 )
@@ -107,14 +106,17 @@ class _Discrete(Feature):
         places = np.where(np.isnan(numbers), -1, numbers).astype(np.intp)
         if self.dtype in ("category", ORDERED_CATEGORY):
             return self._category(places)
+        if holds_intervals(self.dtype):
+            return intervals_of([None if value is None else str(value) for value in self.values], places.tolist(),
+                                self.dtype, self.name)  # fmt: skip
         cells = np.empty(len(self.values) + 1, dtype=object)
         cells[:-1] = self.values
         column = pd.Series(cells[places], dtype=object, name=self.name)
         gone = column.isna()
         if self.dtype == "object" or (self.dtype == "bool" and gone.any()):
             return column
-        if holds_dates(self.dtype):
-            return column_of(numbers_of(column, self.dtype, self.name), self.dtype, self.name)
+        if holds_times(self.dtype):
+            return Clock(self.dtype, "", self.name).cells(column)
         if self.dtype.startswith(("int", "uint")) and gone.any():
             return column.astype("float64")
         return column.astype(types.pandas_dtype(self.dtype)).mask(gone)  # before pandas 3, "str" made a text of None

@@ -13,7 +13,8 @@ from pandas.api import types
 
 from likely._files import write_text
 from likely.errors import SchemaError
-from likely.schema.values import Name, holds_dates
+from likely.schema.times import holds_times
+from likely.schema.values import Name
 
 if TYPE_CHECKING:
     from likely.schema.features import Feature
@@ -80,6 +81,10 @@ def _said(file: Path, error: Exception) -> str:
     return f"{file.name}: {' '.join(str(error).split())}"
 
 
+_MOMENT_OF_ZONE = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[-+]\d\d:?\d\d)"
+_MOMENT = rf"\d{{4}}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?|{_MOMENT_OF_ZONE}"
+#: As pandas writes them.
+_DURATION = r"-?\d+ days( [+-]?\d\d:\d\d:\d\d(\.\d+)?)?"
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 #: What stands in a CSV file for a missing value, unless the schema has it as a value.
 _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
@@ -90,7 +95,8 @@ def read_table(path: str | Path, schema: Schema | None = None, *, mixed: Collect
 
     Args:
         path: The file, with a header line.
-        schema: What its columns hold. Without one, and of other columns, those of ISO dates are dates.
+        schema: What its columns hold. Without one, and of other columns, those of ISO dates and moments, and of durations as
+            pandas writes them, are such.
         mixed: The names of columns without a feature that hold numbers beside texts.
     """
     file = Path(path)
@@ -122,8 +128,19 @@ def _guessed(cells: pd.Series[Any], mixed: bool) -> pd.Series[Any]:
         return cells
     if mixed:
         return cells.map(_number)
-    days = pd.to_datetime(cells, format="%Y-%m-%d", errors="coerce")
-    return days if (days.notna() == cells.notna()).all() else cells
+    return _times(cells)
+
+
+def _times(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of texts that are all ISO dates, moments or durations of pandas, as such; any other as it is."""
+    known = cells.dropna()
+    if known.str.fullmatch(_DURATION).all():
+        return pd.to_timedelta(cells)
+    if not known.str.fullmatch(_MOMENT).all():
+        return cells
+    zones = bool(known.str.fullmatch(_MOMENT_OF_ZONE).all())
+    moments = pd.to_datetime(cells, format="ISO8601", errors="coerce", utc=zones)
+    return moments if (moments.notna() == cells.notna()).all() else cells
 
 
 def _read_cells(cells: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
@@ -144,7 +161,7 @@ def _value(cell: str, feature: Feature) -> Any:
     if cell.lower() in ("true", "false") and True in feature.atoms:
         return cell.lower() == "true"
     texts = not feature.numeric and all(isinstance(atom, str) for atom in feature.atoms if atom is not None)
-    return cell if texts or holds_dates(feature.dtype) else _number(cell)
+    return cell if texts or holds_times(feature.dtype) else _number(cell)
 
 
 def _number(cell: Any) -> Any:

@@ -8,8 +8,9 @@
 | whole numbers (also stored as floats)     | `Integer`                                                           |
 | other numbers                             | `Continuous`, with the step that they were recorded to, if any      |
 | whole numbers, all multiples of 10, say   | `Continuous` with that step (`likely.schema.steps`)                 |
-| dates                                     | `Integer`: days since 1970-01-01, shown as dates                    |
-| numbers or dates with missing cells       | `Mixed` with the code None                                          |
+| dates, moments, durations                 | `Integer` in the unit they were recorded to (`likely.schema.times`) |
+| intervals (also as categories)            | `Ordinal`                                                           |
+| numbers or times with missing cells       | `Mixed` with the code None                                          |
 | numbers and text                          | `Mixed` with the texts as codes                                     |
 """
 
@@ -27,16 +28,15 @@ from pandas.api import types
 from likely.errors import LikelyWarning, SchemaError
 from likely.schema.features import KINDS, Feature, make_feature
 from likely.schema.grid import DOUBLES, SINGLES
+from likely.schema.intervals import holds_intervals, interval_dtype
 from likely.schema.steps import Recorded, recorded_step
+from likely.schema.times import DATE, EXACT_INTEGER, Clock, holds_times, is_time, recorded_unit, time_text
 from likely.schema.values import (
-    DATE,
-    EXACT_INTEGER,
     ORDERED_CATEGORY,
     Name,
     Numbers,
     Value,
     distinct,
-    holds_dates,
     numbers_of,
     plain,
 )
@@ -73,6 +73,8 @@ def infer_feature(column: pd.Series[Any], name: Name, override: Override | None 
         raise _error(name, "have a value", "only missing values", "drop the column")
     if kind is None:
         kind = _kind(column, name, settings)
+    if kind in _NUMERIC and holds_times(_dtype(column)):
+        settings["unit"] = words.pop("unit") if "unit" in words else _unit(column, name, detect_step)
     if kind == "mixed" and "codes" not in settings:
         settings["codes"] = _codes(column, name)
     elif kind != "mixed" and "codes" in settings:
@@ -107,7 +109,7 @@ def _kind(column: pd.Series[Any], name: Name, settings: Mapping[str, Any]) -> st
     """The kind by the settings, the column's dtype and its cells."""
     if "codes" in settings:
         return "mixed"
-    ordered = isinstance(column.dtype, pd.CategoricalDtype) and bool(column.dtype.ordered)
+    ordered = bool(getattr(column.dtype, "ordered", False)) or isinstance(column.dtype, pd.IntervalDtype)
     if "values" in settings:
         count = len(settings["values"]) if types.is_list_like(settings["values"]) else 0
         return "ordinal" if ordered else "binary" if count == 2 else "categorical"
@@ -120,6 +122,9 @@ def _kind(column: pd.Series[Any], name: Name, settings: Mapping[str, Any]) -> st
             LikelyWarning,
             stacklevel=5,
         )
+    if holds_times(_dtype(column)):
+        _refuse_objects(column, name)
+        return "mixed" if column.isna().any() else "integer"
     if _holds_numbers(column, name):
         if not settings and _zeros_and_ones(column):
             return "binary"
@@ -134,29 +139,36 @@ def _kind(column: pd.Series[Any], name: Name, settings: Mapping[str, Any]) -> st
 
 
 def _holds_numbers(column: pd.Series[Any], name: Name) -> bool:
-    """Whether the cells are numbers or dates; refuses a dtype that has no home."""
+    """Whether the cells are numbers or times; refuses a dtype that has no home."""
     dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
+    if isinstance(dtype, (pd.CategoricalDtype, pd.IntervalDtype)) or types.is_bool_dtype(dtype):
         return False
-    if types.is_datetime64_any_dtype(dtype) or _all_dates(column):
+    if holds_times(_dtype(column)):
         return True
     if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
         texts, others = _split(column, name)
         return not texts and any(not isinstance(cell, bool) for cell in others)
     if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
         return True
-    raise _error(name, "hold numbers, text, truth values, categories or dates", f"dtype {dtype}", _conversion(dtype, name))
+    hint = f"make days of it: X[{name!r}].dt.to_timestamp()" if isinstance(dtype, pd.PeriodDtype) else "convert the column"
+    raise _error(name, "hold numbers, text, truth values, categories, times or intervals", f"dtype {dtype}", hint)
 
 
-def _conversion(dtype: Any, name: Name) -> str:
-    """How to make a column of a dtype that has no home one that has."""
-    if types.is_timedelta64_dtype(dtype):
-        return f"make a number of it, as a model reads it: hours are X[{name!r}] / pd.Timedelta('1h')"
-    if isinstance(dtype, pd.PeriodDtype):
-        return f"make days of it: X[{name!r}].dt.to_timestamp()"
-    if isinstance(dtype, pd.IntervalDtype):
-        return f"make ranked categories of it: X[{name!r}].astype('category').cat.as_ordered().cat.rename_categories(str)"
-    return "convert the column"
+def _refuse_objects(column: pd.Series[Any], name: Name) -> None:
+    """Refuse Python's moments with a time of day in a column of objects, which would come back as days."""
+    if column.dtype == object:
+        timed = [cell for cell in column.dropna() if " " in time_text(cell)]
+        if timed:
+            raise _error(name, "hold days, or moments in a dtype of moments", repr(time_text(timed[0])),
+                         f"convert the column: pd.to_datetime(X[{name!r}])")  # fmt: skip
+
+
+def _unit(column: pd.Series[Any], name: Name, rounded: bool) -> str:
+    """What a column of times counts; days of moments need not be said."""
+    if column.dtype == object:
+        return ""
+    unit = recorded_unit(column, name, rounded=rounded)
+    return "" if unit == "days" and not types.is_timedelta64_dtype(column.dtype) else unit
 
 
 def _zeros_and_ones(column: pd.Series[Any]) -> bool:
@@ -166,9 +178,11 @@ def _zeros_and_ones(column: pd.Series[Any]) -> bool:
 def _split(column: pd.Series[Any], name: Name) -> tuple[list[str], list[Value]]:
     """The different cells of a column: the texts in order, and the others."""
     cells = distinct(column, name)[1]
-    others = [cell for cell in cells if not isinstance(cell, datetime.date)]
+    others = [cell for cell in cells if not is_time(cell)]
     if 0 < len(others) < len(cells):
         raise _error(name, "hold nothing beside its dates", repr(others[0]), "make it missing, or a date of its own")
+    if cells and isinstance(cells[0], datetime.timedelta):
+        raise _error(name, "hold durations in a dtype of them", repr(cells[0]), f"convert it: pd.to_timedelta(X[{name!r}])")
     values = [plain(cell, name) for cell in cells]
     return sorted(value for value in values if isinstance(value, str)), [value for value in values if not isinstance(value, str)]
 
@@ -179,13 +193,16 @@ def _all_dates(column: pd.Series[Any]) -> bool:
 
 
 def _dtype(column: pd.Series[Any]) -> str:
+    if (dtype := interval_dtype(column.dtype)) is not None:
+        return dtype
     if isinstance(column.dtype, pd.CategoricalDtype):
         return ORDERED_CATEGORY if column.dtype.ordered else "category"
     return DATE if _all_dates(column) else str(column.dtype)
 
 
-def _known_numbers(column: pd.Series[Any], name: Name) -> Numbers:
-    numbers = numbers_of(column, _dtype(column), name)
+def _known_numbers(column: pd.Series[Any], name: Name, unit: str = "") -> Numbers:
+    dtype = _dtype(column)
+    numbers = Clock(dtype, unit, name).numbers(column) if holds_times(dtype) else numbers_of(column, name)
     return numbers[~np.isnan(numbers)]
 
 
@@ -202,10 +219,10 @@ def _codes(column: pd.Series[Any], name: Name) -> list[Value]:
     return codes
 
 
-def _refuse_identifier(texts: int, column: pd.Series[Any], name: Name) -> None:
-    if texts > MOST_VALUES and texts > len(column) / 20:
+def _refuse_identifier(values: int, column: pd.Series[Any], name: Name, what: str = "texts") -> None:
+    if values > MOST_VALUES and values > len(column) / 20:
         raise _error(
-            name, f"have at most {MOST_VALUES} different values", f"{texts} different texts",
+            name, f"have at most {MOST_VALUES} different values", f"{values} different {what}",
             f"drop it if it is an identifier, or say features={{{name!r}: 'categorical'}}",
         )  # fmt: skip
 
@@ -229,12 +246,12 @@ def _cells_of_numbers(column: pd.Series[Any], name: Name, kind: str, settings: M
             raise _error(
                 name, "have a code for missing cells", f"{int(column.isna().sum())} missing cells", "add None to its codes"
             )
-    return _known_numbers(column, name)
+    return _known_numbers(column, name, settings.get("unit", ""))
 
 
 def _recorded(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[str, Any]) -> Recorded | None:
-    """The step that a column was recorded to; days have theirs."""
-    if holds_dates(_dtype(column)):
+    """The step that a column was recorded to; times have their units."""
+    if holds_times(_dtype(column)):
         return None
     dtype = settings.get("dtype", _dtype(column))
     relative = SINGLES if str(dtype).lower() == "float32" else DOUBLES
@@ -247,7 +264,8 @@ def _discrete(column: pd.Series[Any], name: Name, kind: str, settings: Mapping[s
         return {}
     values = _values(column, name)
     dtype = _dtype(column)
-    ranked = dtype == ORDERED_CATEGORY or holds_dates(dtype) or not any(isinstance(value, str) for value in values)
+    known = dtype == ORDERED_CATEGORY or holds_times(dtype) or holds_intervals(dtype)
+    ranked = known or not any(isinstance(value, str) for value in values)
     if kind == "ordinal" and (None in values or not ranked):
         what = "missing cells, which have no rank" if None in values else f"{values[0]!r}, ... without an order"
         raise _error(
@@ -263,10 +281,11 @@ def _values(column: pd.Series[Any], name: Name) -> list[Value]:
         categories = list(column.dtype.categories)
         if any(isinstance(value, datetime.date) for value in categories):
             raise _error(name, "have no dates as categories", str(categories[0]), "convert it with .astype('datetime64[ns]')")
-        if any(isinstance(value, pd.Interval) for value in categories):
-            hint = f"write them as texts, which keep their order: X[{name!r}].cat.rename_categories(str)"
-            raise _error(name, "have texts or numbers as categories", str(categories[0]), hint)
         return [*(plain(value, name) for value in categories), *missing]
+    if isinstance(column.dtype, pd.IntervalDtype):
+        intervals = sorted(column.dropna().unique())
+        _refuse_identifier(len(intervals), column, name, "intervals")
+        return [*(plain(interval, name) for interval in intervals), *missing]
     if types.is_bool_dtype(column.dtype):
         return [False, True, *missing]
     if _zeros_and_ones(column):

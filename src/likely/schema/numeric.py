@@ -1,4 +1,4 @@
-"""Features of numbers: `Continuous`, `Integer` (dates too) and `Mixed`, which has codes beside its numbers."""
+"""Features of numbers: `Continuous`, `Integer` (times too) and `Mixed`, which has codes beside its numbers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,15 @@ from pandas.api import types
 from likely.schema.feature import Feature
 from likely.schema.grid import DOUBLES, SINGLES, holds_multiple, is_multiple
 from likely.schema.region import Region
+from likely.schema.times import EXACT_INTEGER, Clock, clock_of
 from likely.schema.values import (
-    EXACT_INTEGER,
-    FIRST_DAY,
     LARGEST,
-    LAST_DAY,
     Numbers,
     Value,
     code_index,
     code_number,
     column_of,
-    day_number,
-    day_text,
     dtype_of_numbers,
-    holds_dates,
     is_code,
     number_of,
     numbers_of,
@@ -44,14 +39,14 @@ def _scalar(value: Any) -> Any:
 
 
 def _check_bounds(feature: _Numeric) -> None:
-    if not dtype_of_numbers(feature.dtype):
+    if feature.clock is None and not dtype_of_numbers(feature.dtype):
         raise feature._error(
-            "have a pandas dtype of numbers or days", repr(feature.dtype), "convert the column, or leave dtype out"
+            "have a pandas dtype of numbers or times", repr(feature.dtype), "convert the column, or leave dtype out"
         )
     for end in ("lower", "upper"):
         bound = _scalar(getattr(feature, end))
-        if holds_dates(feature.dtype):
-            bound = _day_bound(feature, end, getattr(feature, end))
+        if feature.clock is not None:
+            bound = _time_bound(feature, feature.clock, end)
         if isinstance(bound, bool) or not isinstance(bound, (int, float)):
             raise feature._error(f"have a number as {end} bound", repr(bound), "give lower= and upper=")
         if not abs(bound) < LARGEST:
@@ -62,16 +57,16 @@ def _check_bounds(feature: _Numeric) -> None:
         raise feature._error("have lower <= upper", f"[{', '.join(ends)}]", "exchange the bounds")
 
 
-def _day_bound(feature: _Numeric, end: str, bound: Any) -> float:
-    """A bound of dates as a number of days."""
-    day = plain(bound, feature.name)
-    try:
-        days = day_number(day) if isinstance(day, str) else float(day)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        days = math.nan
-    if not (FIRST_DAY <= days <= LAST_DAY and days == round(days)):
-        raise feature._error(f"have a date as {end} bound", repr(bound), "write it as 2026-01-31")
-    return days
+def _time_bound(feature: _Numeric, clock: Clock, end: str) -> float:
+    """A bound of times as a number of units."""
+    bound = _scalar(getattr(feature, end))
+    counted = isinstance(bound, (int, float)) and not isinstance(bound, bool)
+    number = float(bound) if counted else clock.number(bound)
+    low, high = clock.limits
+    if not (low <= number <= high and number == round(number)):
+        raise feature._error(f"have a time between {clock.text(low)} and {clock.text(high)} as {end} bound", repr(bound),
+                             "write it as 2026-01-31" if clock.moments else "write it as '90 minutes'")  # fmt: skip
+    return number
 
 
 def _check_step(feature: Continuous | Mixed) -> None:
@@ -83,8 +78,9 @@ def _check_step(feature: Continuous | Mixed) -> None:
         if max(abs(feature.lower), abs(feature.upper)) / feature.step >= EXACT_INTEGER:
             raise feature._error("have fewer than 2**53 steps", f"step {feature.step}", "make the step larger, or use step=None")
     _check_exceptions(feature)
-    if holds_dates(feature.dtype) and not (feature.grid and feature.grid == round(feature.grid)):
-        raise feature._error("have whole days as values", f"a {feature.kind} feature", "use Integer, or Mixed with integer=True")
+    if feature.clock is not None and feature.grid != 1.0:
+        hint = "use Integer, or Mixed with integer=True, and say what it counts: unit='15 minutes'"
+        raise feature._error("have whole numbers of its unit as values", f"a {feature.kind} feature", hint)
     if feature.reachable(Region.between(feature.lower, feature.upper)).empty:
         raise feature._error(
             "have a number within its bounds", feature.describe(), "widen the bounds, make the step smaller or drop a code"
@@ -122,6 +118,11 @@ class _Numeric(Feature):
         return True
 
     @cached_property
+    def clock(self) -> Clock | None:
+        """How times become numbers, if the feature is one of times; its unit is what they count."""
+        return clock_of(self) if isinstance(self.dtype, str) else None
+
+    @cached_property
     def region(self) -> Region:
         return Region.between(self.lower, self.upper)
 
@@ -133,9 +134,21 @@ class _Numeric(Feature):
         raise IndexError(k)
 
     def encode(self, column: pd.Series[Any]) -> Numbers:
-        return numbers_of(column, self.dtype, self.name)
+        return self._read(column)
+
+    def _read(self, column: pd.Series[Any]) -> Numbers:
+        """The column's numbers, NaN for missing cells."""
+        if self.clock is None:
+            return numbers_of(column, self.name)
+        return self.clock.numbers(column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column)
+
+    def _read_cell(self, value: Any) -> float:
+        """The number of one cell, NaN if it is missing."""
+        return number_of(value, self.name) if self.clock is None else self.clock.number(value)
 
     def decode(self, numbers: Numbers) -> pd.Series[Any]:
+        if self.clock is not None:
+            return self.clock.column(numbers)
         return self._objects(numbers) if self.dtype == "object" else column_of(numbers, self.dtype, self.name)
 
     def _objects(self, numbers: Numbers) -> pd.Series[Any]:
@@ -163,13 +176,13 @@ class _Numeric(Feature):
         return any(low <= value <= high for value in self.off_grid)
 
     def number(self, value: Any) -> float:
-        return number_of(value, self.dtype, self.name)
+        return self._read_cell(value)
 
     def value(self, number: float) -> Value:
         if math.isnan(number):
             return None
-        if holds_dates(self.dtype):
-            return day_text(number)
+        if self.clock is not None:
+            return self.clock.text(number)
         return round(number) if self._whole(number) else number
 
     def _whole(self, number: float) -> bool:
@@ -178,14 +191,19 @@ class _Numeric(Feature):
     def widened(self, number: float) -> Feature:
         return replace(self, lower=min(self.lower, number), upper=max(self.upper, number))
 
+    def show(self, number: float) -> str:
+        timed = self.clock is not None and number > -LARGEST
+        return str(self.value(number)) if timed else super().show(number)
+
     def describe(self) -> str:
-        ends = [day_text(e) if holds_dates(self.dtype) else show_number(e) for e in (self.lower, self.upper)]
-        return f"{ends[0]} to {ends[1]}"
+        if self.clock is not None:
+            return f"{self.clock.text(self.lower)} to {self.clock.text(self.upper)}{self.clock.in_words}"
+        return f"{show_number(self.lower)} to {show_number(self.upper)}"
 
     def to_dict(self) -> dict[str, Any]:
         plain_fields = super().to_dict()
-        if holds_dates(self.dtype):
-            plain_fields["lower"], plain_fields["upper"] = day_text(self.lower), day_text(self.upper)
+        if self.clock is not None:
+            plain_fields["lower"], plain_fields["upper"] = self.clock.text(self.lower), self.clock.text(self.upper)
         elif self.grid == 1.0 and abs(self.lower) + abs(self.upper) < EXACT_INTEGER:
             whole = {end: round(plain_fields[end]) for end in ("lower", "upper") if plain_fields[end] == round(plain_fields[end])}
             plain_fields.update(whole)
@@ -219,7 +237,7 @@ class Continuous(_Numeric):
 
 @dataclass(frozen=True)
 class Integer(_Numeric):
-    """A whole number within bounds; with a date dtype, a day."""
+    """A whole number within bounds; with a dtype of times, a moment or a duration in whole units (`unit="minutes"`)."""
 
     kind: ClassVar[str] = "integer"
     dtype: str = field(default="int64", kw_only=True)
@@ -284,17 +302,17 @@ class Mixed(_Numeric):
         return code_number(k)
 
     def _is_text(self, code: Value) -> bool:
-        """Whether a code stands in the column as text, and not as a number, a day or a missing cell."""
-        return isinstance(code, str) and not holds_dates(self.dtype)
+        """Whether a code stands in the column as text, and not as a number, a time or a missing cell."""
+        return isinstance(code, str) and self.clock is None
 
     def _as_number(self, code: Value) -> float:
-        """What a code that is no text is in the column: a number, days, or NaN for a missing cell."""
-        return number_of(code, self.dtype, self.name)
+        """What a code that is no text is in the column: a number, a time, or NaN for a missing cell."""
+        return self._read_cell(code)
 
     def encode(self, column: pd.Series[Any]) -> Numbers:
         texts = {code for code in self.codes if self._is_text(code)}
         named = np.fromiter((isinstance(cell, str) and cell in texts for cell in column), dtype=np.bool_, count=len(column))
-        numbers = numbers_of(column.mask(named, None) if texts else column, self.dtype, self.name).copy()
+        numbers = self._read(column.mask(named, None) if texts else column).copy()
         for k, code in enumerate(self.codes):
             if self._is_text(code):
                 here = (column == code).to_numpy(dtype=np.bool_, na_value=False) & named
@@ -316,7 +334,9 @@ class Mixed(_Numeric):
         cell = plain(value, self.name)
         if cell in self.codes:
             return code_number(self.codes.index(cell))
-        return super().number(cell)
+        number = super().number(cell)
+        coded = [] if self.clock is None else [self._as_number(code) for code in self.codes]  # other words for the same time
+        return code_number(coded.index(number)) if number in coded else number
 
     def value(self, number: float) -> Value:
         if number < -LARGEST:
@@ -331,7 +351,7 @@ class Mixed(_Numeric):
 
     def describe(self) -> str:
         codes = ", ".join(self.show(code_number(k)) for k in range(len(self.codes)))
-        return f"{super().describe()}{_in_steps(self)}, or {codes}"
+        return f"{super().describe()}{_in_steps(self) if self.clock is None else ''}, or {codes}"
 
 
 def _in_steps(feature: Continuous | Mixed) -> str:

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +31,7 @@ from likely.schema.features import Feature, feature_from_dict
 from likely.schema.frames import as_pandas
 from likely.schema.infer import Override, infer_feature
 from likely.schema.rules import Rule, all_satisfied
+from likely.schema.times import clock_of
 from likely.schema.validate import ValidationReport, validate
 from likely.schema.values import Name, Numbers
 
@@ -177,8 +179,12 @@ class Schema:
         try:
             return self.names.index(name)
         except ValueError:
+            near = get_close_matches(str(name), map(str, self.names), n=1) if isinstance(name, str) else []
+            meant = f"did you mean {near[0]!r}? " if near else ""
             known = ", ".join(repr(n) for n in self.names)
-            raise SchemaError("A feature", "be in the schema", repr(name), f"the schema has {known}", feature=name) from None
+            raise SchemaError(
+                "A feature", "be in the schema", repr(name), f"{meant}the schema has {known}", feature=name
+            ) from None
 
     def __getitem__(self, name: Name) -> Feature:
         return self.features[self.index(name)]
@@ -450,12 +456,18 @@ def _check_names(X: pd.DataFrame, **settings: Mapping[Name, Any] | None) -> None
 
 def _says_step(override: Override) -> bool:
     """Whether the user has said what the step is, or that there is none."""
-    return not isinstance(override, Mapping) or not {"kind", "step", "exceptions", "integer"}.isdisjoint(override)
+    return not isinstance(override, Mapping) or not {"kind", "step", "exceptions", "integer", "unit"}.isdisjoint(override)
+
+
+def _has_step(feature: Feature) -> bool:
+    """Whether values are multiples of something: of a step, or of a unit that is no whole hour, minute, ..."""
+    clock = clock_of(feature)
+    return feature.numeric and (feature.grid not in (None, 1.0) if clock is None else clock.many > 1)
 
 
 def _step_notes(features: Sequence[Feature]) -> tuple[str, ...]:
     """A line that says whose steps were read off the data, and how to say no."""
-    names = [repr(feature.name) for feature in features if feature.numeric and feature.grid not in (None, 1.0)]
+    names = [repr(feature.name) for feature in features if _has_step(feature)]
     if not names:
         return ()
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

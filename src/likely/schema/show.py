@@ -9,6 +9,7 @@ from likely._display.tables import aligned, shortened
 from likely.schema.constraint import Constraint
 from likely.schema.constraints import Decreasing, Immutable, Increasing
 from likely.schema.feature import Feature
+from likely.schema.times import holds_times
 from likely.schema.values import Name
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def _name(feature: Feature) -> str:
 
 
 def _values(feature: Feature) -> str:
-    return f"{feature.describe()} ({feature.unit})" if feature.unit else feature.describe()
+    if not feature.unit or holds_times(feature.dtype):
+        return feature.describe()
+    return f"{feature.describe()} ({feature.unit})"
 
 
 def _moves(constraints: tuple[Constraint, ...], name: Name) -> str:

@@ -1,12 +1,11 @@
 """Plain values: what may stand in a cell, and how it becomes a double and comes back.
 
-A *number* is stored as itself, a date as its days since 1970-01-01, a discrete value as its place in the feature's
-list, a special code of a mixed feature as a number far outside every range (`code_number`), and an unknown as NaN.
+A *number* is stored as itself, a time as a number of units (`likely.schema.times`), a discrete value as its place in the
+feature's list, a special code of a mixed feature as a number far outside every range (`code_number`), and an unknown as NaN.
 """
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Collection
 from typing import Any, TypeAlias
@@ -17,6 +16,8 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from likely.errors import SchemaError
+from likely.schema.intervals import interval_text
+from likely.schema.times import EXACT_INTEGER, is_time, time_text
 
 Name: TypeAlias = str | int
 Value: TypeAlias = str | int | float | bool | None
@@ -24,13 +25,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 #: Numbers of a feature lie within +-LARGEST; what lies below is a special code.
 LARGEST = 2.0**999
-#: Whole numbers from here on are not exact as doubles.
-EXACT_INTEGER = 2**53
-DATE = "date"
 ORDERED_CATEGORY = "category[ordered]"
-_EPOCH = datetime.date(1970, 1, 1)
-#: datetime64[ns] ends in 1677 and 2262.
-_NANOSECOND_DAYS = 106751
 
 
 def code_number(k: int) -> float:
@@ -72,18 +67,20 @@ def plain_name(name: Any) -> Any:
 
 
 def plain(value: Any, name: Name | None = None) -> Value:
-    """`value` as a Python scalar that JSON keeps, a day as ISO text; None for anything missing. Errors tell `name`.
+    """`value` as a Python scalar that JSON keeps, a time or an interval as text; None for anything missing. Errors tell `name`.
 
     Args:
         value: A cell, or what a person wrote.
         name: The feature's name, for errors.
     """
-    if isinstance(value, np.generic):
-        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else value.item()
     if value is None or value is pd.NA or value is pd.NaT:
         return None
-    if isinstance(value, datetime.date):
-        return _iso_day(value, name)
+    if is_time(value):
+        return None if pd.isna(value) else time_text(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, pd.Interval):
+        return interval_text(value)
     # Subclasses (enums, say) become what they are underneath.
     if isinstance(value, float):
         return None if math.isnan(value) else float(value)
@@ -92,75 +89,20 @@ def plain(value: Any, name: Name | None = None) -> Value:
     if isinstance(value, str):
         return str.__str__(value)
     raise SchemaError(
-        _of(name, "A value"), "be text, a number, a truth value, a day or missing", f"{value!r} ({type(value).__name__})",
+        "A value" if name is None else f"A value of feature {name!r}",
+        "be text, a number, a truth value, a time, an interval or missing", f"{value!r} ({type(value).__name__})",
         "convert the column", feature=name,
     )  # fmt: skip
 
 
-def _of(name: Name | None, otherwise: str) -> str:
-    return otherwise if name is None else f"A value of feature {name!r}"
-
-
-def _iso_day(day: datetime.date, name: Name | None) -> str:
-    if isinstance(day, datetime.datetime):
-        if day.tzinfo is not None:
-            raise SchemaError(
-                _of(name, "A date"),
-                "be a day without a time zone",
-                day.isoformat(sep=" "),
-                "use .dt.tz_localize(None)",
-                feature=name,
-            )
-        if day != day.replace(hour=0, minute=0, second=0, microsecond=0):
-            raise SchemaError(
-                _of(name, "A date"), "be a whole day", day.isoformat(sep=" "), "drop the time with .dt.normalize()", feature=name
-            )
-    return day.isoformat()[:10]
-
-
-def holds_dates(dtype: str) -> bool:
-    """Whether a column of this dtype holds days.
-
-    Args:
-        dtype: The dtype of the user's column.
-    """
-    return dtype == DATE or dtype.startswith("datetime64")
-
-
-def day_number(text: str) -> float:
-    """Days since 1970-01-01 of an ISO date; a ValueError if it is none, or has a time of day.
-
-    Args:
-        text: An ISO date.
-    """
-    moment = datetime.datetime.fromisoformat(text)
-    if moment.tzinfo is not None or moment.time() != datetime.time():
-        raise ValueError(text)
-    return float((moment.date() - _EPOCH).days)
-
-
-def day_text(number: float) -> str:
-    """The ISO date that is `number` days after 1970-01-01.
-
-    Args:
-        number: Days since 1970-01-01.
-    """
-    return (_EPOCH + datetime.timedelta(days=round(number))).isoformat()
-
-
-FIRST_DAY, LAST_DAY = day_number("0001-01-01"), day_number("9999-12-31")
-
-
 def dtype_of_numbers(dtype: Any) -> bool:
-    """Whether a column of numbers or days may have this dtype.
+    """Whether a column of numbers may have this dtype.
 
     Args:
         dtype: The dtype of the user's column.
     """
     if not isinstance(dtype, str):
         return False
-    if holds_dates(dtype):
-        return dtype == DATE or dtype[11:-1] in ("s", "ms", "us", "ns")
     try:
         kind = types.pandas_dtype(dtype)
     except TypeError:
@@ -183,19 +125,16 @@ def distinct(column: pd.Series[Any], name: Name) -> tuple[NDArray[np.intp], list
     return places, list(cells)
 
 
-def number_of(value: Any, dtype: str, name: Name) -> float:
-    """One cell of a numeric or date column as a double, a missing one as NaN; refuses text and what a double cannot hold.
+def number_of(value: Any, name: Name) -> float:
+    """One cell of a column of numbers as a double, a missing one as NaN; refuses text and what a double cannot hold.
 
     Args:
         value: The cell.
-        dtype: The dtype of the user's column.
         name: The feature's name.
     """
     cell = plain(value, name)
     if cell is None:
         return math.nan
-    if holds_dates(dtype):
-        return _day_of(cell, name)
     if isinstance(cell, str):
         raise SchemaError(f"Feature {name!r}", "hold numbers", repr(cell), _text_hint(cell), feature=name)
     if not abs(cell) < LARGEST:
@@ -203,13 +142,6 @@ def number_of(value: Any, dtype: str, name: Name) -> float:
     if isinstance(cell, int) and abs(cell) >= EXACT_INTEGER:
         raise _not_exact(cell, name)
     return float(cell)
-
-
-def _day_of(cell: Value, name: Name) -> float:
-    try:
-        return day_number(cell)  # type: ignore[arg-type]  # the TypeError is awaited
-    except (TypeError, ValueError):
-        raise SchemaError(f"Feature {name!r}", "hold dates", repr(cell), "write dates as 2026-01-31", feature=name) from None
 
 
 def _text_hint(text: str) -> str:
@@ -228,20 +160,17 @@ def _not_exact(number: object, name: Name) -> SchemaError:
     return SchemaError(f"Feature {name!r}", "stay below 2**53", number, "drop it if it is an identifier", feature=name)
 
 
-def numbers_of(column: pd.Series[Any], dtype: str, name: Name) -> Numbers:
-    """A numeric or date column as doubles, missing cells as NaN; refuses what `number_of` refuses.
+def numbers_of(column: pd.Series[Any], name: Name) -> Numbers:
+    """A column of numbers as doubles, missing cells as NaN; refuses what `number_of` refuses.
 
     Args:
         column: A column of the user's table.
-        dtype: The dtype of the user's column.
         name: The feature's name.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
-    if types.is_datetime64_any_dtype(column.dtype) and holds_dates(dtype):
-        return _days_of(column, name)
-    if not types.is_numeric_dtype(column.dtype) or types.is_complex_dtype(column.dtype) or holds_dates(dtype):
-        return np.array([number_of(cell, dtype, name) for cell in column], dtype=np.float64)
+    if not types.is_numeric_dtype(column.dtype) or types.is_complex_dtype(column.dtype):
+        return np.array([number_of(cell, name) for cell in column], dtype=np.float64)
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     large = np.abs(numbers)
     if (large >= LARGEST).any():
@@ -249,22 +178,6 @@ def numbers_of(column: pd.Series[Any], dtype: str, name: Name) -> Numbers:
     if types.is_integer_dtype(column.dtype) and (large >= EXACT_INTEGER).any():
         raise _not_exact(column[large >= EXACT_INTEGER].iloc[0], name)
     return numbers
-
-
-def _days_of(moments: pd.Series[Any], name: Name) -> Numbers:
-    if moments.dt.tz is not None:
-        raise SchemaError(
-            f"Feature {name!r}", "have dates without a time zone", str(moments.dt.tz), "use .dt.tz_localize(None)", feature=name
-        )
-    timed = (moments.dt.normalize() != moments) & moments.notna()
-    if timed.any():
-        raise SchemaError(
-            f"Feature {name!r}", "hold whole days", moments[timed].iloc[0],
-            "drop the time with .dt.normalize(); or make a number of it, as a model reads it: hours are"
-            f" (X[{name!r}] - pd.Timestamp('2000-01-01')) / pd.Timedelta('1h')", feature=name,
-        )  # fmt: skip
-    days = moments.to_numpy(dtype="datetime64[D]").astype(np.int64).astype(np.float64)
-    return np.where(moments.isna(), np.nan, days)
 
 
 def column_of(numbers: Numbers, dtype: str, name: Name) -> pd.Series[Any]:
@@ -277,8 +190,6 @@ def column_of(numbers: Numbers, dtype: str, name: Name) -> pd.Series[Any]:
         dtype: The dtype of the user's column.
         name: The feature's name.
     """
-    if holds_dates(dtype):
-        return _dates_of(numbers, dtype, name)
     series = pd.Series(numbers, name=name)
     kind = types.pandas_dtype(dtype)
     if isinstance(kind, np.dtype):
@@ -293,17 +204,6 @@ def _holds(kind: np.dtype[Any], numbers: Numbers) -> bool:
         return not (np.abs(numbers) > np.finfo(kind).max).any()
     low, high = (np.iinfo(kind).min, np.iinfo(kind).max) if kind.kind in "iu" else (0, 1)
     return bool(((numbers == np.round(numbers)) & (numbers >= low) & (numbers <= high)).all())
-
-
-def _dates_of(numbers: Numbers, dtype: str, name: Name) -> pd.Series[Any]:
-    missing = np.isnan(numbers)
-    if dtype == DATE:
-        dates = [None if gone else datetime.date.fromisoformat(day_text(n)) for n, gone in zip(numbers, missing, strict=True)]
-        return pd.Series(dates, dtype=object, name=name)
-    days = np.where(missing, 0, numbers).round().astype(np.int64)
-    if dtype == "datetime64[ns]" and (np.abs(days) > _NANOSECOND_DAYS).any():
-        dtype = "datetime64[us]"
-    return pd.Series(days.astype("datetime64[D]"), name=name).astype(types.pandas_dtype(dtype)).mask(missing)
 
 
 def show_number(number: float) -> str:

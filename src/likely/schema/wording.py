@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from likely.schema.times import holds_times
 from likely.schema.values import Name, Value, show_value
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ def value_in_words(value: Value, name: Name, schema: Schema | None) -> str:
         name: The name of the feature's column.
         schema: It has the feature's step and unit; None for the value alone.
     """
-    if schema is None or value is None or isinstance(value, str):
+    if schema is None or value is None:
         return show_value(value)
     feature = schema[name]
+    if isinstance(value, str) and not holds_times(feature.dtype):
+        return show_value(value)
     return feature.show_with_unit(feature.number(value))

@@ -1,6 +1,6 @@
 """One variable of a circuit as an axis of a picture: places for its values, cells on which the circuit is constant.
 
-A number stands at itself, a day at its days since 1970, a category or rank at its place in the list. The special codes of
+A number stands at itself, a time at its number of units, a category or rank at its place in the list. The special codes of
 a mixed feature stand in bands of their own, left of the numbers. A value of a feature with a step (a whole number, say)
 takes the room of one step around it, a category the room of 1.
 """
@@ -16,8 +16,9 @@ from likely.circuit import Circuit, GaussianBlock, log_likelihood
 from likely.circuit.model.measure import measure
 from likely.schema import Feature
 from likely.schema.grid import snap, steps_below
-from likely.schema.values import LARGEST, Name, Numbers, code_number, holds_dates, is_code
-from likely.show.ticks import Ticks, day_ticks, number_ticks
+from likely.schema.times import clock_of
+from likely.schema.values import LARGEST, Name, Numbers, code_number, is_code
+from likely.show.ticks import Ticks, number_ticks, time_ticks
 
 #: More cells than this on an axis are finer than a picture shows.
 MOST_CELLS = 512
@@ -47,7 +48,9 @@ class Axis:
     def label(self) -> str:
         """What the axis is called."""
         feature = self.feature
-        return f"{feature.title} ({feature.unit})" if feature.unit else feature.title
+        clock = clock_of(feature)
+        unit = feature.unit if clock is None else "" if clock.moments else clock.called
+        return f"{feature.title} ({unit})" if unit else feature.title
 
     @property
     def spread(self) -> float:
@@ -84,8 +87,9 @@ def axis_of(circuit: Circuit, name: Name, shown: Iterable[float] = ()) -> Axis:
 
 
 def _ticks(feature: Feature, edges: Numbers) -> Ticks:
-    if holds_dates(feature.dtype):
-        return day_ticks(edges[0], edges[-1])
+    clock = clock_of(feature)
+    if clock is not None:
+        return time_ticks(edges[0], edges[-1], clock)
     return number_ticks(edges[0], edges[-1], feature.grid)
 
 

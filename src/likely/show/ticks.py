@@ -7,12 +7,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from likely.schema.values import Numbers, day_text
+from likely.schema.times import UNITS, Clock, day_text
+from likely.schema.values import Numbers
 
 #: Places on an axis and what stands there.
 Ticks: TypeAlias = tuple[tuple[float, str], ...]
 #: About as many ticks as fit without crowding.
 ABOUT = 7
+#: Round times of day, in seconds.
+_DAY_PARTS = (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -38,6 +41,30 @@ def _texts(first: int, last: int, step: float) -> list[str]:
     decimals = next((d for d in range(12) if abs(step * 10**d - round(step * 10**d)) < 1e-6 * step * 10**d), 12)
     comma = "," if largest >= 10_000 else ""
     return [f"{k * step:{comma}.{decimals}f}".replace("-", MINUS) for k in range(first, last + 1)]
+
+
+def time_ticks(low: float, high: float, clock: Clock) -> Ticks:
+    """Of durations, round numbers of the unit's name; of moments, first days or round times of day.
+
+    Args:
+        low: The lower end, in the clock's unit.
+        high: The upper end.
+        clock: How times become numbers.
+    """
+    if not clock.moments:
+        return tuple(
+            (place / clock.many, text)
+            for place, text in number_ticks(low * clock.many, high * clock.many, None if clock.many > 1 else 1.0)
+        )
+    per_day = UNITS["days"] / clock.size
+    if (high - low) / per_day > 2:
+        return tuple((place * per_day, text) for place, text in day_ticks(low / per_day, high / per_day))
+    step = next(
+        (size for size in _DAY_PARTS if size * 10**9 / clock.size * ABOUT >= high - low and size * 10**9 >= clock.size), 1
+    )
+    wide = step * 10**9 / clock.size  # in units
+    places = [k * wide for k in range(math.ceil(low / wide), math.floor(high / wide) + 1)]
+    return tuple((place, clock.text(place)[5:16] if step >= 60 else clock.text(place)[11:19]) for place in places)
 
 
 def day_ticks(low: float, high: float) -> Ticks:

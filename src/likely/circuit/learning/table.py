@@ -14,7 +14,8 @@ from likely.errors import CircuitError
 from likely.schema import Binary, Categorical, Feature, Schema
 from likely.schema.frames import as_pandas
 from likely.schema.infer import infer_feature
-from likely.schema.values import EXACT_INTEGER, LARGEST, Name, Numbers, holds_dates
+from likely.schema.times import EXACT_INTEGER, UNITS, clock_of, holds_moments
+from likely.schema.values import LARGEST, Name, Numbers
 
 #: The weights of rows sum up to no more: rows are counted in doubles, and log-likelihoods of more would lose their nats.
 MOST_ROWS = 1e12
@@ -90,7 +91,7 @@ def _with_room(feature: Feature) -> Feature:
     if feature.grid is not None:
         room = float(np.ceil(room / feature.grid) * feature.grid)
     least, most = _limits(feature)
-    if not holds_dates(feature.dtype):
+    if not holds_moments(feature.dtype):
         least, most = 0.0 if feature.lower >= 0 else least, 0.0 if feature.upper <= 0 else most
     low, high = max(feature.lower - room, least), min(feature.upper + room, most)
     return feature.widened(low).widened(high)
@@ -98,8 +99,9 @@ def _with_room(feature: Feature) -> Feature:
 
 def _limits(feature: Feature) -> tuple[float, float]:
     """The least and the greatest number that the column's dtype can hold."""
-    if holds_dates(feature.dtype):
-        return -_DAYS, _DAYS
+    if (clock := clock_of(feature)) is not None:
+        most = np.floor(_DAYS * (UNITS["days"] / clock.size))
+        return max(clock.limits[0], -most), min(clock.limits[1], most)
     if "int" in feature.dtype.lower():
         kind = np.iinfo(feature.dtype.lower())
         return max(float(kind.min), -float(EXACT_INTEGER)), min(float(kind.max), float(EXACT_INTEGER))

@@ -27,6 +27,7 @@ from likely.circuit.queries.evaluate import derivatives, log_likelihood
 from likely.circuit.queries.sample import sample_rows
 from likely.errors import CircuitError
 from likely.schema import Feature
+from likely.schema.frames import as_pandas, dtypes_of, in_kind
 from likely.schema.grid import multiples, steps_below
 from likely.schema.region import EVERYTHING, Region, below
 from likely.schema.values import LARGEST, Name, Numbers
@@ -79,7 +80,11 @@ def complete(circuit: Circuit, rows: Rows) -> Completion[Rows]:
     filled = np.array(done).reshape(given.shape)
     likelihood = log_likelihood(circuit, filled)
     upper = np.maximum(circuit.core.sweep(largest)[:, -1], likelihood)
-    return Completion(_table(circuit, rows, given, filled) if isinstance(rows, pd.DataFrame) else filled, likelihood, upper)
+    table = as_pandas(rows)
+    made: Any = filled
+    if isinstance(table, pd.DataFrame):
+        made = in_kind(_table(circuit, table, given, filled), dtypes_of(rows))
+    return Completion(made, likelihood, upper)
 
 
 def _table(circuit: Circuit, X: pd.DataFrame, given: Numbers, filled: Numbers) -> pd.DataFrame:

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from likely.errors import PredictorError
 from likely.predictor.tables import as_fitted, takes_array
 from likely.predictor.wires import CASTS, ModelInputs, Step, Wire
-from likely.schema.values import DATE, Numbers
+from likely.schema.times import DATE
+from likely.schema.values import Numbers
 
 __all__ = ["as_fitted", "bind", "decision", "name_of", "prediction", "refuse_several_targets", "refuse_unfitted", "shares"]
 

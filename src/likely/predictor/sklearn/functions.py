@@ -23,6 +23,7 @@ from likely.predictor.curves import CurveStep
 from likely.predictor.registry import register_transformer
 from likely.predictor.sklearn.common import as_block, as_numbers, bind, name_of
 from likely.predictor.sklearn.preprocessing import standard_steps
+from likely.predictor.sklearn.times import function_of_times, reads_times
 from likely.predictor.wires import Map, ModelInputs, Step, Wire
 from likely.schema.features import Continuous, Integer, Mixed
 
@@ -70,6 +71,8 @@ def _function(transformer: Any, inputs: ModelInputs) -> ModelInputs:
     if function is None:
         return bound
     called = getattr(function, "__name__", repr(function))
+    if reads_times(bound):
+        return function_of_times(transformer, bound, called)
     if function not in _FUNCTIONS or transformer.kw_args:
         names = ", ".join(sorted(known.__name__ for known in _FUNCTIONS))
         raise UnsupportedModelError(
