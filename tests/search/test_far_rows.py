@@ -24,7 +24,8 @@ def test_few_nodes_are_enough_and_another_optimiser_finds_nothing_better(seed: i
     starts = np.round(np.random.default_rng(seed).normal(0.5, 0.8, (5_000, COUNT)), 3)
     result = solve(problem, Limits(nodes=300, relative_gap=1e-4), starts=starts)
     (solution,) = result.solutions
-    assert result.bounds.gap <= (1e-4 if step is None else 5e-3) * solution.cost
+    assert result.status == "optimal" or step is not None
+    assert result.bounds.gap <= 5e-3 * solution.cost
     assert problem.admits(solution.row[None]).all()
     assert solution.cost <= improved(problem, solution.row) * (1 + 1e-3)
 
