@@ -21,10 +21,6 @@ from likely.predictor import Form
 #: How many of the closest rows the likeliest is taken from, as in the paper.
 NEAR = 10
 
-MEDIAN = Quantile(0.5, of="all", rows="training")
-QUARTILE = Quantile(0.25, of="all", rows="training")
-SAMPLE = AtLeastFactual(of="all", rows="training")
-
 
 @dataclass(eq=False)
 class Lice:
@@ -77,11 +73,41 @@ class Lice:
         )
 
 
+def median() -> Lice:
+    """Answers are as likely as half of the training rows."""
+    return Lice("lice-median", Quantile(0.5, of="all", rows="training"))
+
+
+def quartile() -> Lice:
+    """Answers are as likely as a quarter of the training rows."""
+    return Lice("lice-quartile", Quantile(0.25, of="all", rows="training"))
+
+
+def sample() -> Lice:
+    """Answers are as likely as the row that is explained, or as half of the training rows, whichever is less."""
+    return Lice("lice-sample", AtLeastFactual(of="all", rows="training"))
+
+
 def optimize(name: str, weight: float) -> Lice:
-    """The variant that trades cost for likelihood: cost - weight * log-likelihood is minimised.
+    """Cost - weight * log-likelihood is minimised.
 
     Args:
         name: What tables call it.
         weight: The paper's alpha: 0.1 on its tables, 1 on its Bayesian networks.
     """
     return Lice(name, Weight(weight))
+
+
+def mio() -> Lice:
+    """The closest rows, however likely."""
+    return Lice("mio", None)
+
+
+def mio_likeliest() -> Lice:
+    """The likeliest of the closest rows: what the paper's tables call MIO."""
+    return Lice("mio-likeliest", None, likeliest=True)
+
+
+def median_milp() -> Lice:
+    """The question of `median`, put to HiGHS as the paper's mixed-integer programme."""
+    return Lice("lice-median-milp", median().plausibility, engine="mio")
