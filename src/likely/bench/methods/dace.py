@@ -114,9 +114,7 @@ class Dace(Rival):
                 if m != n:
                     others, other_factors, other_shift = terms[m]
                     pair = np.concatenate([joined, others, [is_nearest[n]]])
-                    programme.require(
-                        pair, np.concatenate([factors, -other_factors, [most]]), most=most + other_shift - shift
-                    )
+                    programme.require(pair, np.concatenate([factors, -other_factors, [most]]), most=most + other_shift - shift)
 
     def _l1(self, programme: Programme, places: Places, point: Numbers) -> tuple[Places, Numbers, float]:
         """The l1 distance to a point as a sum over variables, and what is added: one-hot columns need no further variables."""

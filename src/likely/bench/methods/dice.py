@@ -1,13 +1,15 @@
 """DiCE (Mothilal, Sharma and Tan 2020) through its own package, `dice-ml`: diverse rows by gradients, draws or evolution.
 
 Its tables are ours in other words: numbers as they are, discrete values as texts. It gets the rules about one feature, as
-features to vary and permitted ranges. It knows no special codes beside numbers: features that have some stay as they are.
+features to vary and permitted ranges (by gradients it scales numbers by their permitted range, which is wrong for a range of one
+value: there, what it returns is moved into the ranges instead). It knows no special codes beside numbers: features that have some stay as they are.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import time
 import warnings
 from typing import Any, Literal
 
@@ -19,8 +21,8 @@ from likely.errors import MissingExtraError
 from likely.schema.values import Numbers
 
 OUTCOME = "class"
-#: Of gradients: the least and the most steps. The package's own, 500 and 5000, take minutes per row.
-STEPS = {"min_iter": 100, "max_iter": 500}
+#: Of gradients: the most steps for all rows together, and the least for each. The package's own, 5000 and 500, take minutes.
+STEPS, LEAST_STEPS = 500, 50
 
 
 class Dice(Rival):
@@ -36,6 +38,7 @@ class Dice(Rival):
         except ImportError:
             raise MissingExtraError("dice-ml", "bench", "use DiCE") from None
         self.name, self.how, self._package = f"dice-{how}", how, dice_ml
+        self._ends = np.inf
 
     def prepare(self) -> None:
         """Tell the package the training table and the model."""
@@ -116,7 +119,13 @@ class Dice(Rival):
         (weights, bias), *rest = layers
         offset = weights[:, order[: len(ranges)]] @ shift
         module = nn.Sequential(network(((weights[:, order] * scale, bias + offset), *rest)), nn.Sigmoid())
+        module.register_forward_pre_hook(self._end_in_time)
         return self._package.Model(model=module, backend="PYT", func="ohe-min-max")
+
+    def _end_in_time(self, *_: object) -> None:
+        """The package knows no limit of time: the model ends it."""
+        if time.perf_counter() > self._ends:
+            raise TimeoutError
 
     def search(self, question: Question) -> Numbers:
         """The rows that the package returns, with the wanted class; cheapest first.
@@ -134,18 +143,21 @@ class Dice(Rival):
             elif (can := np.flatnonzero(high[part.group])).size > 1:
                 vary.append(f"f{j}")
                 permitted[f"f{j}"] = [f"v{k}" for k in can]
-        settings: dict[str, Any] = STEPS if self.how == "gradient" else {"random_seed": self.known.data.seed}
-        if self.how == "genetic":
-            settings = {}
+        settings: dict[str, Any] = {
+            "gradient": {"min_iter": LEAST_STEPS, "max_iter": max(LEAST_STEPS, STEPS // question.asked.k)},
+            "random": {"permitted_range": permitted, "random_seed": self.known.data.seed},
+            "genetic": {"permitted_range": permitted},
+        }[self.how]
+        self._ends = question.clock + question.asked.seconds
         np.random.seed(self.known.data.seed)  # noqa: NPY002 - the package draws from there
         with _quiet():
             try:
                 found = self._explainer.generate_counterfactuals(
                     self._table(question.row[None]), total_CFs=question.asked.k, desired_class=question.target,
-                    features_to_vary=vary, permitted_range=permitted, **settings,
+                    features_to_vary=vary, **settings,
                 )  # fmt: skip
                 table = found.cf_examples_list[0].final_cfs_df
-            except self._no_answer:
+            except (self._no_answer, TimeoutError):
                 table = None
         if table is None or not len(table):
             return np.empty((0, len(question.row)))

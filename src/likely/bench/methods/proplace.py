@@ -47,7 +47,9 @@ def as_network(form: Form) -> ReluNetwork:
         form: What the model computes.
     """
     if not isinstance(form, LinearModel | ReluNetwork):
-        raise PredictorError("The model of PROPLACE", "have weights", f"a {form.form} form", "leave the method out for this model")
+        raise PredictorError(
+            "The model of PROPLACE", "have weights", f"a {form.form} form", "leave the method out for this model"
+        )
     return ReluNetwork(form.link, form.classes, form.columns, form.layers)
 
 
