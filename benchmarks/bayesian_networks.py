@@ -10,26 +10,22 @@ stands below it here, and the mean of all five beside it. Where there are too ma
 estimated on 20,000 rows of the network: TV(p, q) = E_p max(0, 1 - q / p), since both sum to 1. `learnspn` is the paper's
 learner, `auto` is what a user gets.
 
-The networks are text files in the wheel of pgmpy 1.1.2 (sprinkler is written down below). They are read from an installed
-pgmpy, from --wheel, or from a wheel that pip downloads; pgmpy itself is not imported.
+The networks are text files in the wheel of pgmpy 1.1.2 (sprinkler is written down in `likely.bench.networks`). They are read
+from an installed pgmpy, from --wheel, or from a wheel that pip downloads; pgmpy itself is not imported.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import platform
-import re
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,22 +34,10 @@ import pandas as pd
 from scipy import stats
 
 import likely
+from likely.bench.networks import MODELS, SIZES, Network, read_network
 from likely.circuit import Categories, Circuit, Product, log_likelihood
 
 TRAIN, TEST, ESTIMATE = 10_000, 1_000, 20_000
-#: Sum over all rows up to this many.
-WHOLE = 200_000
-#: nodes, edges and parameters, the paper's Table "Size comparison of BNs": what was read is what they read.
-SIZES = {
-    "sprinkler": (4, 4, 9),
-    "asia": (8, 8, 18),
-    "sachs": (11, 17, 178),
-    "child": (20, 25, 230),
-    "water": (32, 66, 10083),
-    "alarm": (37, 46, 509),
-    "win95pts": (76, 112, 574),
-    "andes": (223, 338, 1157),
-}
 MEASURES = ("pearson", "kendall", "spearman", "variation")
 #: The paper's Table "Evaluation of the fit": best of five circuits.
 PAPER = {
@@ -66,134 +50,22 @@ PAPER = {
     "win95pts": (0.9587, 0.8910, 0.9767, None),
     "andes": (0.7928, 0.5995, 0.7881, None),
 }
-SPRINKLER = """
-variable Cloudy { type discrete [ 2 ] { no, yes }; }
-variable Sprinkler { type discrete [ 2 ] { no, yes }; }
-variable Rain { type discrete [ 2 ] { no, yes }; }
-variable Wet { type discrete [ 2 ] { no, yes }; }
-probability ( Cloudy ) { table 0.5, 0.5; }
-probability ( Sprinkler | Cloudy ) { (no) 0.5, 0.5; (yes) 0.9, 0.1; }
-probability ( Rain | Cloudy ) { (no) 0.8, 0.2; (yes) 0.2, 0.8; }
-probability ( Wet | Sprinkler, Rain ) { (no, no) 1, 0; (no, yes) 0.1, 0.9; (yes, no) 0.1, 0.9; (yes, yes) 0.01, 0.99; }
-"""
 
 
 # -- networks ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Variable:
-    """A variable of a network: its states, its parents' places, and its probabilities, one axis per parent and its own last."""
-
-    name: str
-    states: tuple[str, ...]
-    parents: tuple[int, ...]
-    table: np.ndarray
-
-
-@dataclass(frozen=True)
-class Network:
-    """A Bayesian network: p(row) = product over variables of p(variable | its parents)."""
-
-    variables: tuple[Variable, ...]
-
-    @property
-    def size(self) -> tuple[int, int, int]:
-        """Nodes, edges, free parameters."""
-        parameters = sum(v.table.size - v.table.size // len(v.states) for v in self.variables)
-        return len(self.variables), sum(len(v.parents) for v in self.variables), parameters
-
-    def ordered(self) -> Iterator[int]:
-        """Every variable after its parents."""
-        done: set[int] = set()
-        while len(done) < len(self.variables):
-            ready = [j for j, v in enumerate(self.variables) if j not in done and done.issuperset(v.parents)]
-            done.update(ready)
-            yield from ready
-
-    def sample(self, count: int, random: np.random.Generator) -> np.ndarray:
-        """Rows as places of states."""
-        rows = np.zeros((count, len(self.variables)), dtype=np.int64)
-        for j in self.ordered():
-            variable = self.variables[j]
-            upto = variable.table.cumsum(axis=-1)[tuple(rows[:, variable.parents].T)]
-            rows[:, j] = (random.random((count, 1)) * upto[..., -1:] >= upto[..., :-1]).sum(axis=-1)
-        return rows
-
-    def log_probability(self, rows: np.ndarray) -> np.ndarray:
-        """log p of each row."""
-        with np.errstate(divide="ignore"):
-            logs = [np.log(v.table)[tuple(rows[:, [*v.parents, j]].T)] for j, v in enumerate(self.variables)]
-        return np.sum(logs, axis=0)
-
-    def all_rows(self) -> np.ndarray | None:
-        """Every row there is, if there are few enough."""
-        counts = [len(v.states) for v in self.variables]
-        if np.prod(np.array(counts, dtype=np.float64)) > WHOLE:
-            return None
-        return np.array(list(product(*map(range, counts))))
-
-    @property
-    def schema(self) -> likely.Schema:
-        """The states as numbered categories."""
-        return likely.Schema(
-            tuple(
-                likely.Binary(v.name, (0, 1)) if len(v.states) == 2 else likely.Categorical(v.name, tuple(range(len(v.states))))
-                for v in self.variables
-            )
-        )
-
-
-def parse(text: str) -> Network:
-    """The network in a BIF text."""
-    states = {
-        name: tuple(part.strip() for part in listed.split(","))
-        for name, listed in re.findall(r"variable\s+(\S+)\s*\{\s*type\s+discrete\s*\[\s*\d+\s*\]\s*\{([^}]*)\}", text)
-    }
-    places = {name: j for j, name in enumerate(states)}
-    variables: dict[str, Variable] = {}
-    for head, body in re.findall(r"probability\s*\(([^)]*)\)\s*\{([^}]*)\}", text):
-        name, _, given = (part.strip() for part in head.partition("|"))
-        parents = [part.strip() for part in given.split(",")] if given else []
-        table = np.full([len(states[variable]) for variable in (*parents, name)], np.nan)
-        for entry in filter(str.strip, body.split(";")):
-            case, numbers = re.fullmatch(r"\s*(?:table|\((.*)\))\s*([^()]*)", entry).groups()  # type: ignore[union-attr]
-            values = [part.strip() for part in case.split(",")] if case else []
-            place = tuple(states[parent].index(value) for parent, value in zip(parents, values, strict=True))
-            table[place] = np.array([float(number) for number in numbers.split(",")]).reshape(table[place].shape)
-        if np.isnan(table).any():
-            raise ValueError(f"The table of {name} has holes")
-        table /= table.sum(axis=-1, keepdims=True)
-        variables[name] = Variable(name, states[name], tuple(places[parent] for parent in parents), table)
-    return Network(tuple(variables[name] for name in states))
-
-
 def read_networks(names: list[str], wheel: Path | None) -> dict[str, Network]:
-    """The networks by name, checked against the paper's table of their sizes."""
-    open_model = models_of(wheel) if set(names) - {"sprinkler"} else None
-    networks = {}
-    for name in names:
-        text = SPRINKLER if open_model is None or name == "sprinkler" else gzip.decompress(open_model(f"{name}.bif.gz")).decode()
-        networks[name] = parse(text)
-        if networks[name].size != SIZES[name]:
-            raise ValueError(f"{name} has {networks[name].size} nodes, edges and parameters, the paper's has {SIZES[name]}")
-    return networks
-
-
-def models_of(wheel: Path | None) -> Callable[[str], bytes]:
-    """What reads a file among pgmpy's example models."""
-    inside = Path("pgmpy", "utils", "example_models")
-    spec = find_spec("pgmpy")
-    if wheel is None and spec is not None and spec.origin is not None:
-        return lambda name: (Path(spec.origin).parents[1] / inside / name).read_bytes()  # type: ignore[arg-type]
-    if wheel is None:
+    """The networks by name: from an installed pgmpy, or from a wheel, which pip downloads if there is neither."""
+    if wheel is None and find_spec("pgmpy") is None and set(names) - {"sprinkler"}:
         folder = Path(tempfile.mkdtemp())
         subprocess.run(
             [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "pgmpy==1.1.2", "-d", str(folder)], check=True
         )
         wheel = next(folder.glob("*.whl"))
-    archive = zipfile.ZipFile(wheel)
-    return lambda name: archive.read((inside / name).as_posix())
+    archive = None if wheel is None else zipfile.ZipFile(wheel)
+    open_model = None if archive is None else (lambda name: archive.read((MODELS / name).as_posix()))
+    return {name: read_network(name, open_model) for name in names}
 
 
 # -- learners ---------------------------------------------------------------------------------------------------------

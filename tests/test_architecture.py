@@ -43,7 +43,7 @@ ARROWS = {
         "search",
         "mio",
     },
-    "bench": {"errors", "schema", "_display", "predictor", "circuit", "problem", "explain"},
+    "bench": {"errors", "_files", "_jobs", "schema", "_display", "predictor", "circuit", "problem", "explain", "datasets", "show"},
     "cli": {"errors", "_files", "schema", "_display", "circuit", "datasets", "problem", "search", "explain", "show", "bench"},
     "__main__": {"cli"},
     "__init__": {"errors", "schema", "explain"},
