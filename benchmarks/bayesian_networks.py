@@ -22,35 +22,18 @@ import platform
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import stats
 
 import likely
+from likely.bench.fit import MEASURES, TEST, TRAIN, fitted, learned_by
 from likely.bench.networks import MODELS, SIZES, Network, read_network
-from likely.circuit import Categories, Circuit, Product, log_likelihood
-
-TRAIN, TEST, ESTIMATE = 10_000, 1_000, 20_000
-MEASURES = ("pearson", "kendall", "spearman", "variation")
-#: The paper's Table "Evaluation of the fit": best of five circuits.
-PAPER = {
-    "sprinkler": (0.9956, 1.0000, 1.0000, 0.0168),
-    "asia": (0.9905, 0.9923, 0.9995, 0.0730),
-    "sachs": (0.9642, 0.8604, 0.9722, 0.2599),
-    "child": (0.9537, 0.8533, 0.9658, None),
-    "water": (0.9545, 0.8277, 0.9611, None),
-    "alarm": (0.9586, 0.8917, 0.9777, None),
-    "win95pts": (0.9587, 0.8910, 0.9767, None),
-    "andes": (0.7928, 0.5995, 0.7881, None),
-}
-
+from likely.bench.paper import figure
+from likely.circuit import Categories, Circuit, Product
 
 # -- networks ---------------------------------------------------------------------------------------------------------
 
@@ -78,54 +61,16 @@ def independent(rows: np.ndarray, network: Network, seed: int) -> Circuit:
     return Circuit(network.schema.features, (*leaves, Product(tuple(range(len(leaves))))))
 
 
-def learned(method: str) -> Callable[[np.ndarray, Network, int], Circuit]:
-    """What a user gets from `likely.circuit.learn` by one of its methods."""
-
-    def learn(rows: np.ndarray, network: Network, seed: int) -> Circuit:
-        table = pd.DataFrame(rows, columns=[v.name for v in network.variables])
-        return likely.circuit.learn(table, None, network.schema, method=method, random_state=seed, progress=False).circuit
-
-    return learn
-
-
-LEARNERS = {"independent": independent, **{method: learned(method) for method in ("learnspn", "mixture", "tree", "auto")}}
+LEARNERS = {"independent": independent, **{method: learned_by(method) for method in ("learnspn", "mixture", "tree", "auto")}}
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------
 
 
-def variation(network: Network, circuit: Circuit, random: np.random.Generator) -> tuple[float, bool]:
-    """The total variation between a network and a circuit, and whether it is exact."""
-    rows = network.all_rows()
-    if rows is not None:
-        p, q = np.exp(network.log_probability(rows)), np.exp(log_likelihood(circuit, rows.astype(np.float64)))
-        return float(np.abs(p - q).sum() / 2), True
-    rows = network.sample(ESTIMATE, random)
-    ratio = np.exp(np.minimum(log_likelihood(circuit, rows.astype(np.float64)) - network.log_probability(rows), 0.0))
-    return float(1 - ratio.mean()), False
-
-
-def measure(network: Network, learner: str, seed: int) -> dict[str, Any]:
-    """One circuit: drawn for, learned, compared."""
-    random = np.random.default_rng(seed)
-    train, test = network.sample(TRAIN, random), network.sample(TEST, random)
-    start = time.perf_counter()
-    circuit = LEARNERS[learner](train, network, seed)
-    seconds = time.perf_counter() - start
-    true, learned = network.log_probability(test), log_likelihood(circuit, test.astype(np.float64))
-    distance, exact = variation(network, circuit, random)
-    return {
-        "seed": seed,
-        "pearson": float(stats.pearsonr(true, learned)[0]),
-        "kendall": float(stats.kendalltau(true, learned)[0]),
-        "spearman": float(stats.spearmanr(true, learned)[0]),
-        "variation": distance,
-        "exact": exact,
-        "log_likelihood": float(learned.mean()),
-        "true_log_likelihood": float(true.mean()),
-        "nodes": len(circuit),
-        "seconds": seconds,
-    }
+def paper_of(name: str) -> tuple[float | None, ...]:
+    """The paper's Table "Evaluation of the fit": best of five circuits."""
+    known = [figure("fit", name, "LearnSPN", measure) for measure in MEASURES]
+    return tuple(None if one is None else round(one.mean, 4) for one in known)
 
 
 HEAD = (
@@ -136,7 +81,7 @@ HEAD = (
 
 def paper_line(name: str) -> str:
     """What the paper reports of a network."""
-    cells = "".join(f"{'-' if value is None else format(value, '.3f'):>8}{'':8}" for value in PAPER[name])
+    cells = "".join(f"{'-' if value is None else format(value, '.3f'):>8}{'':8}" for value in paper_of(name))
     return f"{name:11}{'paper':11}{cells}"
 
 
@@ -145,7 +90,7 @@ def line(name: str, learner: str, runs: list[dict[str, Any]]) -> str:
     best = max(runs, key=lambda run: run["pearson"])
     mean = {key: np.mean([run[key] for run in runs]) for key in runs[0]}
     cells = ""
-    for key, paper in zip(MEASURES, PAPER[name], strict=True):
+    for key, paper in zip(MEASURES, paper_of(name), strict=True):
         about = "~" if key == "variation" and not best["exact"] else ""
         sign = -1 if key == "variation" else 1
         better = paper is not None and round(sign * (best[key] - paper), 4) >= 0
@@ -169,7 +114,7 @@ def main() -> None:
         print(paper_line(name))
         results[name] = {}
         for learner in options.learners:
-            results[name][learner] = [measure(network, learner, seed) for seed in range(options.seeds)]
+            results[name][learner] = [fitted(network, LEARNERS[learner], seed) for seed in range(options.seeds)]
             print(line(name, learner, results[name][learner]), flush=True)
     machine = {
         "python": platform.python_version(),
@@ -178,7 +123,7 @@ def main() -> None:
         "machine": platform.machine(),
     }
     settings = {"train": TRAIN, "test": TEST, "seeds": options.seeds}
-    paper = {name: dict(zip(MEASURES, PAPER[name], strict=True)) for name in results}
+    paper = {name: dict(zip(MEASURES, paper_of(name), strict=True)) for name in results}
     text = json.dumps({**machine, **settings, "paper": paper, "results": results}, indent=1)
     options.json.write_text(text + "\n", encoding="utf-8")
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from likely.bench import metrics
 from likely.bench.densities import Densities
 from likely.bench.tasks import Task
+from likely.problem import to_class
 from likely.schema.values import Numbers
 
 #: Models that are trained anew: half of them on bootstrap samples, half with other seeds.
@@ -101,6 +102,7 @@ class Judge:
             "rounded": self._labels(metrics.rounded(schema, chosen.rows)) == chosen.targets,
             "retraining": self._held(table, chosen.targets),
             "noise": self._noise(chosen),
+            "by_margin": np.zeros(len(table), dtype=bool),
             "nll": np.empty(len(table)),
             "nearest": np.empty(len(table)),
         }
@@ -109,6 +111,7 @@ class Judge:
             rows = chosen.rows[these]
             columns["nll"][these] = -self._task.data.circuit.log_likelihood(rows, [target] * len(rows), n_jobs=1)
             pool = self._pools[target]
+            columns["by_margin"][these] = to_class(self._task.form, target).met(self._task.form.score(rows, n_jobs=1))
             columns["nearest"][these] = [metrics.nearest_distance(schema, row, pool) for row in rows]
             for name, scores in self._densities[target].scores(table.iloc[these]).items():
                 columns.setdefault(name, np.empty(len(table)))[these] = scores

@@ -1,4 +1,6 @@
-"""Whether methods differ: ranks, the test of Friedman, and that of Nemenyi (Demšar 2006, "Statistical comparisons of classifiers").
+"""Whether methods differ: ranks, the test of Friedman, and that of Nemenyi.
+
+J. Demšar, Statistical comparisons of classifiers over multiple data sets, Journal of Machine Learning Research 7, 2006.
 
 A table of scores has a row per factual and a column per method; less is better.
 """

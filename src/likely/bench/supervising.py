@@ -156,4 +156,7 @@ def packed(factory: Callable[[], Method]) -> bytes:
     """
     from joblib import wrap_non_picklable_objects
 
-    return pickle.dumps(wrap_non_picklable_objects(lambda: factory(), keep_wrapper=False))
+    def make() -> Method:  # a function of a function is pickled by value, whatever makes the method
+        return factory()
+
+    return pickle.dumps(wrap_non_picklable_objects(make, keep_wrapper=False))

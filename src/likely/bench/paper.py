@@ -1,0 +1,51 @@
+"""The numbers of the paper's tables, to stand beside ours; `data/paper.csv` says where each is from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number of the paper: a mean, median or share, and its standard deviation where the paper says one."""
+
+    mean: float
+    deviation: float | None = None
+
+
+def figure(table: str, dataset: str, method: str, measure: str) -> Figure | None:
+    """A number of the paper; None if it has none.
+
+    Args:
+        table: "approximation", "validity", "quality", "variants", "common", "time", "networks", "ranks" or "fit".
+        dataset: As the benchmark names it.
+        method: As the paper or the benchmark names it: "LiCE (median)" and "lice-median" are the same.
+        measure: The column.
+    """
+    return _figures().get((table, dataset, plain_name(method), measure))
+
+
+def plain_name(method: str) -> str:
+    """The letters and digits of a name: what the paper and the benchmark have in common.
+
+    Args:
+        method: Any spelling.
+    """
+    return re.sub(r"[^a-z0-9]", "", method.lower())
+
+
+@cache
+def _figures() -> dict[tuple[str, str, str, str], Figure]:
+    with files("likely.bench").joinpath("data", "paper.csv").open(encoding="utf-8") as file:
+        table = pd.read_csv(file, comment="#")
+    return {
+        (row.table, row.dataset, plain_name(row.method), row.measure): Figure(
+            float(row.mean), None if pd.isna(row.deviation) else float(row.deviation)
+        )
+        for row in table.itertuples(index=False)
+    }
