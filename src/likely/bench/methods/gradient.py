@@ -1,0 +1,49 @@
+"""What methods that follow the gradient of the model have in common: its scores of points, and by how much they decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from likely.bench.methods.rival import Known, Question
+from likely.bench.tensors import Tensor, network, nn, tensor, torch
+from likely.problem import to_class
+
+
+@dataclass(frozen=True, eq=False)
+class Differentiable:
+    """The model as a module over points."""
+
+    known: Known
+    module: nn.Module
+
+    @classmethod
+    def of(cls, known: Known) -> Differentiable:
+        """The model that a method was fitted for; refuses one that has no gradient.
+
+        Args:
+            known: What the method has.
+        """
+        return cls(known, network(known.encoding.layers(known.form)))
+
+    def margins(self, points: Tensor, target: int) -> Tensor:
+        """By how much each point is within a class, in units of the score; negative if it is not.
+
+        Args:
+            points: Row x column.
+            target: The place of the class.
+        """
+        form = self.known.form
+        (alternative,) = to_class(form, form.classes[target]).alternatives
+        scores = self.module(points)
+        return (scores @ tensor(alternative.coefficients).T - tensor(alternative.lower)).min(dim=1).values
+
+
+def within(points: Tensor, question: Question) -> Tensor:
+    """Points moved into the box of a question.
+
+    Args:
+        points: Row x column.
+        question: What is asked.
+    """
+    low, high = (tensor(end) for end in question.box)
+    return torch.maximum(torch.minimum(points, high), low)
