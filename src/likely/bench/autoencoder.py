@@ -84,9 +84,7 @@ class AutoEncoder(nn.Module):
             total = total - (points[:, group] * torch.log(made[:, group] + 1e-8)).sum(dim=1)
         return total
 
-    def learn(
-        self, points: Tensor, given: Tensor, rounds: int, also: Callable[[Tensor, Tensor], Tensor] | None = None
-    ) -> None:
+    def learn(self, points: Tensor, given: Tensor, rounds: int, also: Callable[[Tensor, Tensor], Tensor] | None = None) -> None:
         """Learn from points by the bound of the likelihood.
 
         Args:

@@ -71,10 +71,10 @@ def answer(method: Method, task: Task, place: int, order: Order) -> dict[str, An
     clock = time.perf_counter()
     try:
         made = method.generate(task.question(place, order.k, order.seconds))
-        rows = task.data.schema.encode(made.rows)[: order.k] if len(made.rows) else []
+        rows: list[list[float]] = task.data.schema.encode(made.rows).tolist()[: order.k] if len(made.rows) else []
         return {
             "status": "answered" if len(rows) else "none",
-            "rows": [list(map(float, row)) for row in rows],
+            "rows": rows,
             "seconds": float(made.seconds),
             "waited": time.perf_counter() - clock,
             "proved": bool(made.proved),

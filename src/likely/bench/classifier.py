@@ -30,7 +30,7 @@ def encoder_of(schema: Schema) -> Any:
     if numeric:
         parts.append((MinMaxScaler(), numeric))
     if discrete:
-        values = [list(feature.values) for feature in discrete]
+        values = [list(feature.atoms) for feature in discrete]
         one_hot = OneHotEncoder(categories=values, drop="if_binary", sparse_output=False)
         parts.append((one_hot, [feature.name for feature in discrete]))
     return make_column_transformer(*parts)

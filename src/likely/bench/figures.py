@@ -31,7 +31,7 @@ def motivating(task: Task, measures: pd.DataFrame, place: int | None = None) -> 
     """
     mine = measures[(measures["dataset"] == task.word) & (measures["fold"] == task.fold) & measures["valid"].astype(bool)]
     if place is None:
-        place = int(mine["place"].value_counts(sort=False).sort_index().idxmax()) if len(mine) else 0
+        place = int(np.argmax(np.bincount(mine["place"].to_numpy(dtype=np.intp), minlength=1)))
     points = {"factual": task.factuals.iloc[place]}
     for answer in mine[mine["place"] == place].itertuples(index=False):
         points[str(answer.method)] = task.data.schema.decode(np.array([answer.row], dtype=np.float64)).iloc[0]

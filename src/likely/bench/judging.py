@@ -142,7 +142,7 @@ class Judge:
         """The share of the models that were trained anew that decide each row as wanted."""
         if not self._models:
             return np.full(len(table), np.nan)
-        return np.mean([model.predict(table).astype(object) == targets for model in self._models], axis=0)
+        return np.asarray(np.mean([model.predict(table).astype(object) == targets for model in self._models], axis=0))
 
     def _noise(self, chosen: _Chosen) -> Numbers:
         """The share of rows with noise around each that the model decides as wanted; the noise is the same for all methods."""

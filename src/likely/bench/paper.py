@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-
-import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,10 @@ def plain_name(method: str) -> str:
 @cache
 def _figures() -> dict[tuple[str, str, str, str], Figure]:
     with files("likely.bench").joinpath("data", "paper.csv").open(encoding="utf-8") as file:
-        table = pd.read_csv(file, comment="#")
-    return {
-        (row.table, row.dataset, plain_name(row.method), row.measure): Figure(
-            float(row.mean), None if pd.isna(row.deviation) else float(row.deviation)
-        )
-        for row in table.itertuples(index=False)
-    }
+        lines = csv.DictReader(line for line in file if not line.startswith("#"))
+        return {
+            (line["table"], line["dataset"], plain_name(line["method"]), line["measure"]): Figure(
+                float(line["mean"]), float(line["deviation"]) if line["deviation"] else None
+            )
+            for line in lines
+        }
