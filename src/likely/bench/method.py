@@ -1,7 +1,7 @@
 """What a method of the benchmark is: it is fitted once, and then asked for one row after the other.
 
-Every method gets the same table, the same rules, the same model and the same seed. What it returns is measured by somebody else: a
-method does not say whether its rows are valid. One of twenty lines is in the documentation (`bench.md`).
+Every method gets the same table, the same rules, the same model and the same seed. What it returns is measured by somebody
+else: a method does not say whether its rows are valid. One of twenty lines is in the documentation (`bench.md`).
 """
 
 from __future__ import annotations
