@@ -20,7 +20,6 @@ from likely.bench.methods import METHODS
 from likely.predictor import Form, read
 from tests.explain.examples import circuit_of, pipeline, schema_of, table_of
 
-
 #: Over the training rows: fewer than the methods' own, which tests have no time for.
 ROUNDS = 30
 

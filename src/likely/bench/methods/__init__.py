@@ -43,6 +43,7 @@ _HOW: dict[str, tuple[Any, ...]] = {
     "dice-genetic": ("dice", "Dice", "genetic"),
     "ppcef": ("ppcef", "Ppcef"),
     "ceflow": ("ceflow", "CeFlow"),
+    "treecf": ("treecf", "treecf"),
 }
 
 #: name -> what makes the method, without anything learned yet
