@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import sys
+import threading
 import time
 import warnings
 from dataclasses import dataclass
@@ -93,8 +95,17 @@ def said(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
 
 
+def _follow(parent: int) -> None:
+    """End with the process that waits for the answers, however that ended, and take along what methods started."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.killpg(0, signal.SIGKILL)
+
+
 def main() -> None:
     """Read the order, and write lines where standard output was."""
+    if hasattr(os, "killpg"):
+        threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
