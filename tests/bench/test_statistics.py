@@ -58,7 +58,7 @@ def test_comparison_and_common_factuals() -> None:
     scores = pd.DataFrame({"a": [1.0, 1, 1, 1], "b": [2.0, 2, np.nan, 2], "c": [np.nan, np.nan, np.nan, 3]})
     found = statistics.compare(scores)
     assert found.ranks == (1.0, pytest.approx((2 + 2 + 2.5 + 2) / 4), pytest.approx((3 + 3 + 2.5 + 3) / 4))
-    shared = statistics.common(scores, fewest=2)
+    shared = statistics.common(scores, least=0.5)
     assert list(shared.columns) == ["a", "b"]
     assert len(shared) == 3
     with pytest.raises(ProblemError, match="two methods"):

@@ -1,4 +1,4 @@
-"""One method on one fold, in a process of its own: `python -m likely.bench.cell`, as `likely.bench.supervising` starts it.
+"""One method on one fold, in a process of its own, as `likely.bench.supervising` starts it.
 
 The process reads an order (pickled, on standard input), fits the method, and writes a line of JSON per question. What a method
 prints goes to standard error, so that it cannot be taken for an answer.
@@ -110,7 +110,3 @@ def main() -> None:
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
     work(pickle.loads(sys.stdin.buffer.read()), out)
-
-
-if __name__ == "__main__":
-    main()
