@@ -37,6 +37,12 @@ METHODS: dict[str, Callable[[], Method]] = {
         "wachter": ("wachter", "Wachter"),
         "vae": ("vae", "Vae"),
         "c-chvae": ("cchvae", "Cchvae"),
+        "proplace": ("proplace", "Proplace"),
+        "dace": ("dace", "Dace"),
+        "place": ("place", "Place"),
+        "dice-gradient": ("dice", "Dice", "gradient"),
+        "dice-random": ("dice", "Dice", "random"),
+        "dice-genetic": ("dice", "Dice", "genetic"),
         "ppcef": ("ppcef", "Ppcef"),
         "ceflow": ("ceflow", "CeFlow"),
     }.items()
