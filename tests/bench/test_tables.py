@@ -119,6 +119,7 @@ def test_numbers_of_the_paper() -> None:
     assert figure("quality", "adult", "lice-median", "nll") == figure("quality", "adult", "LiCE (median)", "nll")
     assert figure("fit", "andes", "LearnSPN", "pearson") == Figure(0.792762)
     assert figure("quality", "adult", "nice", "nll") is None
+    assert figure("quality", "adult", "dice-gradient", "nll") == figure("quality", "adult", "DiCE", "nll") is not None
     assert plain_name("FACE (epsilon)") == plain_name("face-epsilon") == "faceepsilon"
 
 
