@@ -75,6 +75,13 @@ class NearestWithAMask:
         return Generated(schema.decode(found[order]), time.perf_counter() - start)
 
 
+class Unknowing(NearestWithAMask):
+    """Its rows have values that are none."""
+
+    def generate(self, asked: Asked) -> Generated:
+        return Generated(asked.factual.assign(job=None), 0.0)
+
+
 class Unfit(NearestWithAMask):
     def fit(self, data: Data, model: Model, form: Form) -> None:
         raise ValueError("nothing to\nlearn")

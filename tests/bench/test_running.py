@@ -15,12 +15,13 @@ import pandas as pd
 import pytest
 
 from likely.bench import supervising, tasks
+from likely.bench.cell import Order, answer
 from likely.bench.journal import Journal
 from likely.bench.results import Results, read_notes
 from likely.bench.running import run
 from likely.bench.supervising import Patience
 from likely.errors import DatasetError, ProblemError
-from tests.bench.fakes import Careless, NearestWithAMask, Unfit
+from tests.bench.fakes import Careless, NearestWithAMask, Unfit, Unknowing
 from tests.bench.test_tasks import tiny
 
 METHODS = {"nearest": NearestWithAMask, "unfit": Unfit, "careless": Careless}
@@ -104,6 +105,20 @@ def test_files(results: Results) -> None:
     assert '"seed": 0' in notes["sittings"]
     assert '"cores"' in notes["sittings"]
     assert "numpy" in notes["sittings"]
+
+
+def test_answers_of_a_method_as_plain_data() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(tasks.LOADERS, "wine", tiny)
+        made = tasks.task("wine", 0, 5, most_rows=40)
+    order = Order("", b"", (0,), 2, 1.0)
+    unknowing, nearest = Unknowing(), NearestWithAMask()
+    for method in (unknowing, nearest):
+        method.fit(made.data, made.model, made.form)
+    assert answer(unknowing, made, 0, order)["error"].startswith(("ValueError: a row has a value", "SchemaError"))
+    found = [answer(nearest, made, place, order) for place in range(5)]
+    assert {one["status"] for one in found} <= {"answered", "none"}
+    assert all(len(one["rows"]) <= 2 and one["waited"] >= one["seconds"] for one in found)
 
 
 def test_going_on(results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ prints goes to standard error, so that it cannot be taken for an answer.
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import signal
@@ -74,6 +75,8 @@ def answer(method: Method, task: Task, place: int, order: Order) -> dict[str, An
     try:
         made = method.generate(task.question(place, order.k, order.seconds))
         rows: list[list[float]] = task.data.schema.encode(made.rows).tolist()[: order.k] if len(made.rows) else []
+        if any(math.isnan(number) for row in rows for number in row):
+            raise ValueError("a row has a value that the schema does not know")
         return {
             "status": "answered" if len(rows) else "none",
             "rows": rows,
