@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likely.bench.fit import fitted, learned_by, variation
+from likely.bench.fit import fit_table, fitted, learned_by, variation
 from likely.bench.networks import SIZES, SPRINKLER, parse, read_network
 from likely.errors import DatasetError
 from tests.bench.fakes import ASIA, install_asia
@@ -54,7 +54,10 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_fit_of_a_circuit() -> None:
     network = read_network("sprinkler")
-    found = fitted(network, learned_by("tree"), 0)
+    fit = fitted("sprinkler", network, learned_by("tree"), 0)
+    found = fit.measures
+    assert found["pearson"] == pytest.approx(np.corrcoef(fit.true, fit.logs)[0, 1])
+    assert fit_table([fit]).rows[0][:3] == ("sprinkler", f"{found['pearson']:.3f}", "0.996")
     assert found["pearson"] > 0.99
     assert found["exact"]
     assert found["variation"] < 0.05

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from likely.bench import summaries, verdicts
+from likely.bench.fit import MEASURES, Fit
 from likely.bench.journal import Journal
 from likely.bench.page import page_of, write_figures, write_page, write_tables
 from likely.bench.paper import Figure, figure, plain_name
@@ -166,16 +167,18 @@ def results_of(measures: pd.DataFrame, folder: Path) -> Results:
 def test_the_page(measures: pd.DataFrame, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     results = results_of(measures, tmp_path)
-    page = write_page(results, tmp_path / "docs" / "results.md", "likely bench paper")
+    fit = Fit("asia", np.array([-3.0, -1.0]), np.array([-2.5, -1.0]), {**dict.fromkeys(MEASURES, 0.5), "exact": False})
+    page = write_page(results, tmp_path / "docs" / "results.md", "likely bench paper", [fit])
     text = page.read_text(encoding="utf-8")
     assert "No method found an answer that is closer than one that was proved" in text
     assert "at distance to the nearest training row: nearest-row" in text
     assert "- vae on adult, 1 times: no answer after 6 s" in text
     pictures = sorted(file.name for file in (tmp_path / "docs" / "pictures" / "results").iterdir())
-    expected = ["adult-distance", "adult-ranks-all", "adult-ranks-common", "adult-trade-off"]
+    expected = ["adult-distance", "adult-ranks-all", "adult-ranks-common", "adult-trade-off", "fit"]
     assert pictures == sorted(f"{name}.{ending}" for name in expected for ending in ("png", "svg"))
     for name in expected:
         assert f"(pictures/results/{name}.svg)" in text
+    assert "| asia | 0.500 | 0.990 | 0.500 | 0.992 | 0.500 | 1.000 | ~0.500 | 0.073 |" in text
     for table in write_tables(results, tmp_path / "tables"):
         assert f"## {table.title}" in text
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from likely.bench.fit import fit_table
+from likely.bench.fit import Fit, best_fits
 from likely.bench.methods import METHODS
 from likely.bench.networks import SIZES
 from likely.bench.page import write_page
 from likely.bench.results import TABLE, Results
 from likely.bench.running import run as run_benchmark
 from likely.bench.supervising import Patience
-from likely.bench.tables import Table
 from likely.bench.tasks import FACTUALS, FOLDS, NAMES, TARGETS, check_available
 from likely.bench.verdicts import refutations
 from likely.cli.codes import Code
@@ -101,8 +100,8 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(f"likely: interrupted; go on with --resume --out {options.out}", file=sys.stderr)
         return Code.INTERRUPTED
-    more = [] if options.no_fit else _fit(size)
-    page = write_page(results, options.page or Path(options.out) / "results.md", _command(options), more)
+    fits = [] if options.no_fit else _fits(size)
+    page = write_page(results, options.page or Path(options.out) / "results.md", _command(options), fits)
     return _said(results, page)
 
 
@@ -151,10 +150,10 @@ def _is_there(name: str) -> bool:
     return True
 
 
-def _fit(size: Size) -> list[Table]:
-    """The table of fit, of the networks that can be read."""
+def _fits(size: Size) -> list[Fit]:
+    """Circuits of the Bayesian networks that can be read."""
     asked = [name for name in size.networks if name == "sprinkler" or _is_there(next(iter(TARGETS)))]
-    return [fit_table(asked, size.seeds)]
+    return best_fits(asked, size.seeds)
 
 
 def _command(options: argparse.Namespace) -> str:
