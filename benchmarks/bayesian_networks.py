@@ -114,7 +114,7 @@ def main() -> None:
         print(paper_line(name))
         results[name] = {}
         for learner in options.learners:
-            results[name][learner] = [fitted(network, LEARNERS[learner], seed) for seed in range(options.seeds)]
+            results[name][learner] = [fitted(name, network, LEARNERS[learner], seed).measures for seed in range(options.seeds)]
             print(line(name, learner, results[name][learner]), flush=True)
     machine = {
         "python": platform.python_version(),

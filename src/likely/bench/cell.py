@@ -1,4 +1,4 @@
-"""One method on one fold, in a process of its own: `python -m likely.bench.cell`, as `likely.bench.supervising` starts it.
+"""One method on one fold, in a process of its own, as `likely.bench.supervising` starts it.
 
 The process reads an order (pickled, on standard input), fits the method, and writes a line of JSON per question. What a method
 prints goes to standard error, so that it cannot be taken for an answer.
@@ -7,9 +7,12 @@ prints goes to standard error, so that it cannot be taken for an answer.
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
+import signal
 import sys
+import threading
 import time
 import warnings
 from dataclasses import dataclass
@@ -72,6 +75,8 @@ def answer(method: Method, task: Task, place: int, order: Order) -> dict[str, An
     try:
         made = method.generate(task.question(place, order.k, order.seconds))
         rows: list[list[float]] = task.data.schema.encode(made.rows).tolist()[: order.k] if len(made.rows) else []
+        if any(math.isnan(number) for row in rows for number in row):
+            raise ValueError("a row has a value that the schema does not know")
         return {
             "status": "answered" if len(rows) else "none",
             "rows": rows,
@@ -93,13 +98,18 @@ def said(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
 
 
+def _follow(parent: int) -> None:
+    """End with the process that waits for the answers, however that ended, and take along what methods started."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.killpg(0, signal.SIGKILL)
+
+
 def main() -> None:
     """Read the order, and write lines where standard output was."""
+    if hasattr(os, "killpg"):
+        threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
     work(pickle.loads(sys.stdin.buffer.read()), out)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from likely.bench.fit import Fit
 from likely.bench.statistics import Comparison
 from likely.bench.summaries import is_ours, methods_of
 from likely.bench.tasks import Task
@@ -123,6 +124,23 @@ def trade_off(part: pd.DataFrame, title: str = "") -> Figure:
         colour = look["color"]
         ax.errorbar([x], [y], xerr=spread[0], yerr=spread[1], fmt=marker, color=colour, elinewidth=0.6, label=name)
     _named(ax, "distance", "negative log-likelihood (nats)", title)
+    return figure
+
+
+def fits_of(fits: Sequence[Fit]) -> Figure:
+    """The log-likelihood of a circuit beside the true log-probability of new rows, a panel per Bayesian network.
+
+    Args:
+        fits: One per network.
+    """
+    figure, axes = canvas.panels(len(fits), (3.0, 2.8))
+    for ax, fit in zip(axes, fits, strict=True):
+        ends = [min(fit.true.min(), fit.logs.min()), max(fit.true.max(), fit.logs.max())]
+        ax.plot(ends, ends, color=canvas.GREY, linewidth=0.8)
+        ax.scatter(fit.true, fit.logs, s=4, alpha=0.35, linewidths=0, color="C0")
+        ax.set_title(fit.network, loc="left", fontsize="medium")
+        ax.set_xlabel("true log-probability")
+        ax.set_ylabel("log-likelihood")
     return figure
 
 

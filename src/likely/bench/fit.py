@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from likely.bench.networks import SIZES, Network, read_network
 from likely.bench.paper import figure
 from likely.bench.tables import Table
 from likely.circuit import Circuit, learn, log_likelihood
+from likely.schema.values import Numbers
 
 TRAIN, TEST, ESTIMATE = 10_000, 1_000, 20_000
 MEASURES = ("pearson", "kendall", "spearman", "variation")
@@ -57,10 +59,23 @@ def variation(network: Network, circuit: Circuit, random: np.random.Generator) -
     return float(1 - ratio.mean()), False
 
 
-def fitted(network: Network, learner: Learner, seed: int) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a circuit says of new rows, beside the truth."""
+
+    network: str
+    #: Of each new row: the true log-probability, and the circuit's log-likelihood.
+    true: Numbers
+    logs: Numbers
+    #: Numbers by name; those of `MEASURES` are among them.
+    measures: dict[str, Any]
+
+
+def fitted(name: str, network: Network, learner: Learner, seed: int) -> Fit:
     """One circuit: drawn for, learned, compared.
 
     Args:
+        name: Of the network.
         network: What rows are sampled from.
         learner: What makes a circuit.
         seed: Of the sample and of learning.
@@ -74,7 +89,7 @@ def fitted(network: Network, learner: Learner, seed: int) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     true, logs = network.log_probability(test), log_likelihood(circuit, test.astype(np.float64))
     distance, exact = variation(network, circuit, random)
-    return {
+    measures = {
         "seed": seed,
         "pearson": float(stats.pearsonr(true, logs)[0]),
         "kendall": float(stats.kendalltau(true, logs)[0]),
@@ -86,32 +101,41 @@ def fitted(network: Network, learner: Learner, seed: int) -> dict[str, Any]:
         "nodes": len(circuit),
         "seconds": seconds,
     }
+    return Fit(name, true, logs, measures)
 
 
-def fit_table(names: Sequence[str] = tuple(SIZES), seeds: int = 5, *, progress: bool = True) -> Table:
-    """The paper's table of fit, with its numbers beside ours: of several circuits the best by Pearson, as there.
+def best_fits(names: Sequence[str] = tuple(SIZES), seeds: int = 5, *, progress: bool = True) -> list[Fit]:
+    """Of several circuits per network the best by Pearson's coefficient, as in the paper.
 
     Args:
         names: Of the networks.
         seeds: How many circuits per network.
         progress: Whether to show a bar.
     """
-    lines = []
+    found = []
     with progress_bar(progress, "Fitting") as move:
         for place, name in enumerate(names):
-            network, runs = read_network(name), []
+            network, made = read_network(name), []
             for seed in range(seeds):
                 move((place + seed / seeds) / len(names), name)
-                runs.append(fitted(network, learned_by(), seed))
-            best = max(runs, key=lambda run: float(run["pearson"]))
-            cells = [cell for measure in MEASURES for cell in _cells(best, name, measure)]
-            lines.append((name, *cells))
+                made.append(fitted(name, network, learned_by(), seed))
+            found.append(max(made, key=lambda fit: float(fit.measures["pearson"])))
+    return found
+
+
+def fit_table(fits: Sequence[Fit]) -> Table:
+    """The paper's table of fit, with its numbers beside ours.
+
+    Args:
+        fits: One per network.
+    """
+    lines = [(fit.network, *(cell for measure in MEASURES for cell in _cells(fit, measure))) for fit in fits]
     head = ("network", *(text for measure in MEASURES for text in (measure, "paper")))
-    caption = f"Circuit and true log-probability on {TEST:,} new rows; the best of {seeds}. ~: an estimate."
+    caption = f"Circuit and true log-probability on {TEST:,} new rows; the best of several circuits by Pearson. ~: an estimate."
     return Table("fit", "How well circuits know Bayesian networks", head, tuple(lines), caption)
 
 
-def _cells(run: dict[str, Any], name: str, measure: str) -> tuple[str, str]:
-    known = figure("fit", name, "LearnSPN", measure)
-    about = "~" if measure == "variation" and not run["exact"] else ""
-    return f"{about}{run[measure]:.3f}", "\N{EN DASH}" if known is None else f"{known.mean:.3f}"
+def _cells(fit: Fit, measure: str) -> tuple[str, str]:
+    known = figure("fit", fit.network, "LearnSPN", measure)
+    about = "~" if measure == "variation" and not fit.measures["exact"] else ""
+    return f"{about}{fit.measures[measure]:.3f}", "\N{EN DASH}" if known is None else f"{known.mean:.3f}"

@@ -39,10 +39,18 @@ class Model(Protocol):
     classes_: object
 
     def predict(self, X: pd.DataFrame) -> object:
-        """The class of each row."""
+        """The class of each row.
+
+        Args:
+            X: A table in the columns of the schema.
+        """
 
     def predict_proba(self, X: pd.DataFrame) -> object:
-        """A column per class, in the order of `classes_`."""
+        """A column per class, in the order of `classes_`.
+
+        Args:
+            X: A table in the columns of the schema.
+        """
 
 
 @dataclass(frozen=True, eq=False)

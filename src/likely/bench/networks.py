@@ -10,7 +10,6 @@ import gzip
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.errors import DatasetError, MissingExtraError
+from likely.bench.sources import folder_of
+from likely.errors import DatasetError
 from likely.schema import Binary, Categorical, Schema
 from likely.schema.values import Numbers
 
@@ -184,7 +184,4 @@ def read_network(name: str, open_model: Callable[[str], bytes] | None = None) ->
 
 
 def _installed(file: str) -> bytes:
-    spec = find_spec("pgmpy")
-    if spec is None or spec.origin is None:
-        raise MissingExtraError("pgmpy", "bench", "read the paper's Bayesian networks")
-    return (Path(spec.origin).parents[1] / MODELS / file).read_bytes()
+    return (folder_of("pgmpy", "pgmpy==1.1.2").parent / MODELS / file).read_bytes()

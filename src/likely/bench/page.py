@@ -11,6 +11,7 @@ import pandas as pd
 
 from likely._files import write_text
 from likely.bench import summaries, verdicts
+from likely.bench.fit import Fit, fit_table
 from likely.bench.results import Results
 from likely.bench.tables import Table
 from likely.bench.tasks import Task, task
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 MOTIVATING = "credit"
 
 
-def write_tables(results: Results, folder: str | Path, more: Sequence[Table] = ()) -> list[Table]:
+def write_tables(results: Results, folder: str | Path, fits: Sequence[Fit] = ()) -> list[Table]:
     """Every table of a run as Markdown, LaTeX and CSV.
 
     Args:
         results: The run.
         folder: Where they are written.
-        more: Further tables to write, such as that of fit.
+        fits: Circuits of Bayesian networks, for the table of fit.
 
     Returns:
         The tables, in the order of the page.
@@ -41,19 +42,20 @@ def write_tables(results: Results, folder: str | Path, more: Sequence[Table] = (
         *summaries.tables_of(likeliest),
         summaries.rank_table(likeliest),
         summaries.rank_table(likeliest, only_common=True),
-        *more,
+        *([fit_table(fits)] if fits else []),
     ]
     for table in made:
         table.save(folder)
     return made
 
 
-def write_figures(results: Results, folder: str | Path) -> list[tuple[str, str]]:
+def write_figures(results: Results, folder: str | Path, fits: Sequence[Fit] = ()) -> list[tuple[str, str]]:
     """Every picture of a run as SVG and PNG; none if matplotlib is not installed.
 
     Args:
         results: The run.
         folder: Where they are written.
+        fits: Circuits of Bayesian networks, for the picture of fit.
 
     Returns:
         Name of the file (without its ending) and title of each.
@@ -89,6 +91,8 @@ def write_figures(results: Results, folder: str | Path) -> list[tuple[str, str]]
                 keep(f"{name}-distance", title, lambda p=part, t=title: figures.validity_after_distance(p, t))  # type: ignore[misc]
                 title = f"{dataset}: distance and likelihood"
                 keep(f"{name}-trade-off", title, lambda p=part, t=title: figures.trade_off(p, t))  # type: ignore[misc]
+        if fits:
+            keep("fit", "How well circuits know Bayesian networks", lambda: figures.fits_of(fits))
     except MissingExtraError:
         return made
     return made
@@ -188,20 +192,20 @@ def _first_line(part: pd.DataFrame) -> Any:
     return str(part["error"].mode().iloc[0])
 
 
-def write_page(results: Results, page: str | Path, command: str, more: Sequence[Table] = ()) -> Path:
+def write_page(results: Results, page: str | Path, command: str, fits: Sequence[Fit] = ()) -> Path:
     """Write tables, pictures and the page of a run.
 
     Args:
         results: The run; tables and pictures go into its folder, too.
         page: The Markdown file.
         command: What made the run.
-        more: Further tables.
+        fits: Circuits of Bayesian networks.
     """
-    tables = write_tables(results, results.folder / "tables", more)
+    tables = write_tables(results, results.folder / "tables", fits)
     place = Path(page)
     place.parent.mkdir(parents=True, exist_ok=True)
     pictures = results.folder / "figures" if place.parent == results.folder else place.parent / "pictures" / place.stem
-    figures = write_figures(results, pictures)
+    figures = write_figures(results, pictures, fits)
     beside = Path(os.path.relpath(pictures, place.parent)).as_posix()
     write_text(place, page_of(results, tables, figures, beside, command))
     return place

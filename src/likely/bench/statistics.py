@@ -121,17 +121,17 @@ def compare(scores: pd.DataFrame, level: float = 0.05) -> Comparison:
     )
 
 
-def common(scores: pd.DataFrame, fewest: int = 10) -> pd.DataFrame:
+def common(scores: pd.DataFrame, least: float = 0.05) -> pd.DataFrame:
     """The factuals for which every method has an answer; methods that leave too few are dropped, the poorest first.
 
     Args:
         scores: A row per factual, a column per method; NaN is no answer.
-        fewest: So many factuals should stay, unless only two methods are left.
+        least: This share of the factuals should stay, and one at least, unless only two methods are left.
     """
     kept: list[str] = list(scores.columns)
     while True:
         shared = scores[kept].dropna()
-        if len(shared) >= fewest or len(kept) <= 2:
+        if len(shared) >= max(1.0, least * len(scores)) or len(kept) <= 2:
             return shared
         kept = _without_poorest(scores, kept)
 

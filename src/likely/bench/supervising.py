@@ -96,9 +96,13 @@ def _process(order: Order, log: Path, stop: threading.Event) -> Iterator[Callabl
     environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": paths}
     with log.open("ab") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "likely.bench.cell"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-            env=environment, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-c", "from likely.bench.cell import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+            start_new_session=True,
+        )
     lines: queue.Queue[bytes] = queue.Queue()
     reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
     reader.start()

@@ -28,8 +28,8 @@ from likely.schema import Schema
 from likely.schema.values import Numbers
 
 FOLDS, FACTUALS = 5, 100
-#: Rows that are sampled from a Bayesian network to learn from.
-SAMPLED = 10_000
+#: Rows that are sampled from a Bayesian network to learn from, and fresh ones: its test part.
+SAMPLED, FRESH = 10_000, 1_000
 #: The paper's tables; the Bayesian networks, with the variable that is decided; tables of reals and others.
 PAPER = ("gmsc", "adult", "credit")
 TARGETS = {"asia": "dysp", "alarm": "BP", "win95pts": "Problem1"}
@@ -141,7 +141,7 @@ def task(word: str, fold: int = 0, factuals: int = FACTUALS, seed: int = 0, most
         raise DatasetError("A fold", f"be one of 0 to {FOLDS - 1}", fold, "count from 0")
     if factuals < 1:
         raise DatasetError("The number of factuals", "be at least 1", factuals, f"leave it out for {FACTUALS}")
-    table, test, truth = _sampled(name, fold, max(factuals, FACTUALS)) if name in TARGETS else _cut(name, fold)
+    table, test, truth = _sampled(name, fold) if name in TARGETS else _cut(name, fold)
     places = np.setdiff1d(np.arange(len(table.X)), test)
     if most_rows is not None and len(places) > most_rows:
         places = np.sort(np.random.default_rng([seed, fold]).choice(places, most_rows, replace=False))
@@ -151,7 +151,10 @@ def task(word: str, fold: int = 0, factuals: int = FACTUALS, seed: int = 0, most
     schema = Schema.infer(X, features=known, rules=table.schema.constraints)  # costs are those of the training rows
     model = FAMILIES[family](schema, X, y, seed)
     method: Literal["histograms", "auto"] = "auto" if name in OTHERS else "histograms"  # the MIO knows no Gaussian blocks
-    circuit = learn(X, y, schema, method=method, random_state=seed, progress=False).circuit
+    learned = learn(X, y, schema, method=method, random_state=seed, progress=False)
+    if learned.interrupted:  # by Ctrl-C, after which there is a circuit, but not the one of the protocol
+        raise KeyboardInterrupt
+    circuit = learned.circuit
     labels, targets = _asked_for(model, table.X.iloc[asked])
     held_out, classes = table.X.iloc[test], table.y.iloc[test]
     return Task(
@@ -188,10 +191,10 @@ def _cut(name: str, fold: int) -> tuple[Dataset, NDArray[np.intp], None]:
     return table, folds[fold][1], None
 
 
-def _sampled(name: str, fold: int, factuals: int) -> tuple[Dataset, NDArray[np.intp], Truth]:
-    """Rows of a Bayesian network, the last ones to explain."""
+def _sampled(name: str, fold: int) -> tuple[Dataset, NDArray[np.intp], Truth]:
+    """Rows of a Bayesian network, and the places of the fresh ones."""
     network = read_network(name)
-    rows = network.sample(SAMPLED + factuals, np.random.default_rng(fold))
+    rows = network.sample(SAMPLED + FRESH, np.random.default_rng(fold))
     column = network.names.index(TARGETS[name])
     listed = network.variables[column].states
     positive = listed.index(_POSITIVE[name]) if name in _POSITIVE else 1

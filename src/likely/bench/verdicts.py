@@ -142,7 +142,7 @@ def refutations(first: pd.DataFrame) -> pd.DataFrame:
     """Answers that are closer than one that was proved to be the closest, and as likely: none, unless something is wrong.
 
     Whatever is at least as likely as a proved answer keeps the threshold that this kept. So it cannot be closer, if it is of the
-    class by the same margin, keeps all rules, and the proof holds. (Variants that weigh likelihood against distance are left out.)
+    class by the same margin, keeps all rules, and the proof holds. (Variants that weigh likelihood too are left out.)
 
     Args:
         first: The measures of the answers that methods hold best.

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from likely.bench.fit import fit_table
+from likely.bench.fit import Fit, best_fits
 from likely.bench.methods import METHODS
 from likely.bench.networks import SIZES
 from likely.bench.page import write_page
 from likely.bench.results import TABLE, Results
 from likely.bench.running import run as run_benchmark
 from likely.bench.supervising import Patience
-from likely.bench.tables import Table
 from likely.bench.tasks import FACTUALS, FOLDS, NAMES, TARGETS, check_available
 from likely.bench.verdicts import refutations
 from likely.cli.codes import Code
@@ -38,6 +37,8 @@ class Size:
     patience: Patience
     refits: int
     most_rows: int | None = None
+    #: Methods that work at a time; one after the other, times compare best.
+    jobs: int = 1
     #: Circuits per network in the table of fit, and of which networks.
     seeds: int = 5
     networks: tuple[str, ...] = tuple(SIZES)
@@ -45,7 +46,18 @@ class Size:
 
 #: The paper's protocol, and beyond it; and what takes a few minutes on data that are part of the package.
 WHOLE = Size(NAMES, FOLDS, FACTUALS, 10, Patience(seconds=60.0), 20)
-QUICK = Size(("credit", "adult"), 1, 4, 3, Patience(seconds=2.0, fit_seconds=30.0, ends=1), 4, 1_500, 1, ("sprinkler",))
+QUICK = Size(
+    ("credit", "adult"),
+    1,
+    4,
+    3,
+    Patience(seconds=2.0, fit_seconds=20.0, ends=1),
+    4,
+    1_500,
+    jobs=-1,
+    seeds=1,
+    networks=("sprinkler",),
+)
 
 
 def add(commands: Any) -> None:
@@ -68,7 +80,7 @@ def add(commands: Any) -> None:
     parser.add_argument("-k", metavar="N", type=int, help="answers to ask for; the likeliest valid one counts (10)")
     parser.add_argument("--seconds", metavar="S", type=float, help="per question, at most (60)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of everything that is drawn (0)")
-    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="methods that work at a time (1: times compare best)")
+    parser.add_argument("--jobs", metavar="N", type=int, help="methods that work at a time (1; --quick: one per core)")
     parser.add_argument("--no-fit", action="store_true", help="leave the table of fit out")
     parser.add_argument("-o", "--out", metavar="FOLDER", default=OUT, help=f"where all of it goes ({OUT})")
     parser.add_argument("--resume", action="store_true", help="go on with the run in the folder; what failed is tried again")
@@ -83,13 +95,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         results = run_benchmark(
             methods, size.datasets, range(size.folds), size.factuals, options.seed, k=size.k, patience=size.patience,
-            most_rows=size.most_rows, refits=size.refits, folder=options.out, resume=options.resume, n_jobs=options.jobs,
+            most_rows=size.most_rows, refits=size.refits, folder=options.out, resume=options.resume, n_jobs=size.jobs,
         )  # fmt: skip
     except KeyboardInterrupt:
         print(f"likely: interrupted; go on with --resume --out {options.out}", file=sys.stderr)
         return Code.INTERRUPTED
-    more = [] if options.no_fit else _fit(size)
-    page = write_page(results, options.page or Path(options.out) / "results.md", _command(options), more)
+    fits = [] if options.no_fit else _fits(size)
+    page = write_page(results, options.page or Path(options.out) / "results.md", _command(options), fits)
     return _said(results, page)
 
 
@@ -116,7 +128,7 @@ def _size(options: argparse.Namespace) -> Size:
     """The protocol, or the quick one, with what is said differently."""
     size = QUICK if options.quick else WHOLE
     datasets = tuple(options.datasets) if options.datasets else tuple(name for name in size.datasets if _is_there(name))
-    given = {"folds": options.folds, "factuals": options.factuals, "k": options.k}
+    given = {"folds": options.folds, "factuals": options.factuals, "k": options.k, "jobs": options.jobs}
     seconds = size.patience.seconds if options.seconds is None else options.seconds
     if options.folds is not None and not 1 <= options.folds <= FOLDS:
         raise ProblemError("--folds", f"be from 1 to {FOLDS}", options.folds, "leave it out for all")
@@ -138,10 +150,10 @@ def _is_there(name: str) -> bool:
     return True
 
 
-def _fit(size: Size) -> list[Table]:
-    """The table of fit, of the networks that can be read."""
+def _fits(size: Size) -> list[Fit]:
+    """Circuits of the Bayesian networks that can be read."""
     asked = [name for name in size.networks if name == "sprinkler" or _is_there(next(iter(TARGETS)))]
-    return [fit_table(asked, size.seeds)]
+    return best_fits(asked, size.seeds)
 
 
 def _command(options: argparse.Namespace) -> str:
