@@ -1,5 +1,6 @@
-"""What ce-library's PPCEF answers, run by the interpreter that has it (pip install --no-deps ce-library==0.1.1 cel-nflows UMNN torchdiffeq).
+"""What the PPCEF of ce-library answers, run by the interpreter that has it.
 
+    pip install --no-deps ce-library==0.1.1 cel-nflows UMNN torchdiffeq
     python ce_library_worker.py FOLDER/question.json
 
 The question is what `ce_library.py` writes; the answer is answer.json in the same folder. The packages of ce-library import all
