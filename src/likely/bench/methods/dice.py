@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from likely.bench.methods.rival import Question, Rival
-from likely.errors import ExplainerError
+from likely.errors import ExplainerError, PredictorError
 from likely.schema.values import Numbers
 
 OUTCOME = "class"
@@ -101,8 +101,12 @@ class Dice(Rival):
         """The network as a torch module over the package's columns: scaled numbers, then a column per value."""
         from likely.bench.tensors import network, nn
 
-        encoding = self.known.encoding
-        layers = encoding.layers(self.known.form)
+        encoding, form = self.known.encoding, self.known.form
+        if form.outputs != 1:
+            raise PredictorError(
+                "The model of DiCE by gradients", "have one score for two classes", f"{form.outputs} scores", "use dice-random"
+            )
+        layers = encoding.layers(form)
         order: list[int] = []
         for name in self._continuous:
             part = encoding.parts[int(name[1:])]

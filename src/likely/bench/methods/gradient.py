@@ -13,8 +13,9 @@ from likely.problem import to_class
 class Differentiable:
     """The model as a module over points."""
 
-    known: Known
     module: nn.Module
+    #: Per class: what its rows fulfil, as coefficients, output x inequality, and the least value of each.
+    goals: tuple[tuple[Tensor, Tensor], ...]
 
     @classmethod
     def of(cls, known: Known) -> Differentiable:
@@ -23,7 +24,10 @@ class Differentiable:
         Args:
             known: What the method has.
         """
-        return cls(known, network(known.encoding.layers(known.form)))
+        form = known.form
+        alternatives = [to_class(form, label).alternatives[0] for label in form.classes]
+        goals = tuple((tensor(each.coefficients).T, tensor(each.lower)) for each in alternatives)
+        return cls(network(known.encoding.layers(form)), goals)
 
     def margins(self, points: Tensor, target: int) -> Tensor:
         """By how much each point is within a class, in units of the score; negative if it is not.
@@ -32,10 +36,8 @@ class Differentiable:
             points: Row x column.
             target: The place of the class.
         """
-        form = self.known.form
-        (alternative,) = to_class(form, form.classes[target]).alternatives
-        scores = self.module(points)
-        least: Tensor = (scores @ tensor(alternative.coefficients).T - tensor(alternative.lower)).min(dim=1).values
+        coefficients, lower = self.goals[target]
+        least: Tensor = (self.module(points) @ coefficients - lower).min(dim=1).values
         return least
 
 
@@ -47,4 +49,4 @@ def within(points: Tensor, question: Question) -> Tensor:
         question: What is asked.
     """
     low, high = (tensor(end) for end in question.box)
-    return torch.maximum(torch.minimum(points, high), low)
+    return torch.clamp(points, low, high)
