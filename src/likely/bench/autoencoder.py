@@ -95,7 +95,7 @@ class AutoEncoder(nn.Module):
         """
         optimiser = torch.optim.Adam(self.parameters(), lr=RATE, weight_decay=DECAY)
         for _ in range(max(1, min(rounds, STEPS * BATCH // len(points)))):
-            for part in torch.randperm(len(points)).split(BATCH):
+            for part in torch.split(torch.randperm(len(points)), BATCH):
                 mean, log_variance = self.encode(points[part], given[part])
                 made = self.decode(mean + (log_variance / 2).exp() * torch.randn_like(mean), given[part])
                 divergence = (mean**2 + log_variance.exp() - log_variance - 1).sum(dim=1) / 2
@@ -103,6 +103,6 @@ class AutoEncoder(nn.Module):
                 if also is not None:
                     loss = loss + also(part, made)
                 optimiser.zero_grad()
-                loss.backward()
+                torch.autograd.backward(loss)
                 optimiser.step()
         self.requires_grad_(False)

@@ -78,7 +78,7 @@ class Encoding:
     @property
     def width(self) -> int:
         """The number of columns."""
-        return self.parts[-1].group.stop
+        return self.parts[-1].first + len(self.parts[-1].atoms)
 
     @cached_property
     def groups(self) -> tuple[slice, ...]:

@@ -86,10 +86,10 @@ class Flow:
         optimiser = torch.optim.Adam(weights, lr=RATE, weight_decay=1e-4)
         best, kept, waited = -math.inf, [copy.deepcopy(each.data) for each in weights], 0
         for _ in range(min(ROUNDS, STEPS * BATCH // max(len(learned), 1) + 1)):
-            for part in learned[torch.randperm(len(learned))].split(BATCH):
+            for part in torch.split(learned[torch.randperm(len(learned))], BATCH):
                 noisy = data[part] + self.noise * torch.randn_like(data[part])
                 optimiser.zero_grad()
-                (-self._scaled_logs(noisy, told[part]).mean()).backward()
+                torch.autograd.backward(-self._scaled_logs(noisy, told[part]).mean())
                 optimiser.step()
             with torch.no_grad():
                 now = float(self._scaled_logs(data[judged], told[judged]).mean())

@@ -85,6 +85,27 @@ class Programme:
             self.require(joined, np.append(row, 1.0), least=float(origin))
         return far
 
+    def exact_distances(self, places: Places, origins: Numbers) -> Places:
+        """Variables that are |variable - origin|: a whole variable says on which side it is, where it can be on both.
+
+        Args:
+            places: The variables.
+            origins: One per variable.
+        """
+        far = self.distances(places, np.eye(len(places)), origins)
+        for one, place, origin in zip(far, places, origins, strict=True):
+            below, above = float(origin) - self.low[place], self.high[place] - float(origin)
+            pair = np.array([one, place])
+            if below <= 0:
+                self.require(pair, np.array([1.0, -1.0]), most=-float(origin))
+            elif above <= 0:
+                self.require(pair, np.array([1.0, 1.0]), most=float(origin))
+            else:
+                side = self.variables(np.zeros(1), np.ones(1), whole=True)
+                self.require(np.append(pair, side), np.array([1.0, -1.0, -2 * below]), most=-float(origin))
+                self.require(np.append(pair, side), np.array([1.0, 1.0, 2 * above]), most=float(origin) + 2 * above)
+        return far
+
     def network(self, places: Places, layers: Layers, coefficients: Numbers, lower: Numbers) -> None:
         """A ReLU network of variables has scores with coefficients @ scores >= lower.
 

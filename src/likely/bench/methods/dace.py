@@ -7,8 +7,8 @@ nearest, and lrd(n) the inverse of the distance that its nearest has at least,
     1-LOF(x') = lrd(n) * max(d(n), |x' - n|_1).
 
 The paper has linear models and forests; a ReLU network is linear between its kinks, and becomes part of the same programme. Its
-size grows with the square of the number of reference rows, so a few are drawn, as in the paper. Where no row is found in time, the
-answer is the best training row by the same cost.
+size grows with the square of the number of reference rows, so a few are drawn, as in the paper. Where no row is found in time,
+the answer is the best training row by the same cost.
 
 It gets the rules about one feature, as bounds of the programme.
 """
@@ -83,7 +83,7 @@ class Dace(Rival):
                 return rows
         wanted = known.decided == target
         costs = [self.cost(question.point, point, target) for point in known.points[wanted]]
-        return known.rows[wanted][np.argsort(costs, kind="stable")]
+        return np.asarray(known.rows[wanted][np.argsort(costs, kind="stable")])
 
     def _solve(self, question: Question, beyond: float) -> Numbers | None:
         form, target = self.known.form, question.target
@@ -119,7 +119,7 @@ class Dace(Rival):
     def _l1(self, programme: Programme, places: Places, point: Numbers) -> tuple[Places, Numbers, float]:
         """The l1 distance to a point as a sum over variables, and what is added: one-hot columns need no further variables."""
         numbers = self.known.encoding.numbers
-        far = programme.distances(places[numbers], np.eye(len(numbers)), point[numbers])
+        far = programme.exact_distances(places[numbers], point[numbers])
         one_hot = np.setdiff1d(np.arange(len(places)), numbers)
         signs = np.where(point[one_hot] > 0.5, -1.0, 1.0)
         return np.concatenate([far, places[one_hot]]), np.concatenate([np.ones(len(far)), signs]), float((signs < 0).sum())

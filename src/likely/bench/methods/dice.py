@@ -1,8 +1,9 @@
 """DiCE (Mothilal, Sharma and Tan 2020) through its own package, `dice-ml`: diverse rows by gradients, draws or evolution.
 
 Its tables are ours in other words: numbers as they are, discrete values as texts. It gets the rules about one feature, as
-features to vary and permitted ranges (by gradients it scales numbers by their permitted range, which is wrong for a range of one
-value: there, what it returns is moved into the ranges instead). It knows no special codes beside numbers: features that have some stay as they are.
+features to vary and permitted ranges. By gradients it divides numbers by their permitted range, which may be 0: there, it gets
+the features to vary alone, and what it returns is moved into the ranges. It knows no special codes beside numbers: features that
+have some stay as they are.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class Dice(Rival):
             question: What is asked.
         """
         low, high = question.box
-        vary, permitted = [], {}
+        vary, permitted = list[str](), dict[str, list[Any]]()
         for j, part in enumerate(self.known.encoding.parts):
             if part.number is not None:
                 ends = low[part.number], high[part.number]
@@ -143,18 +144,18 @@ class Dice(Rival):
             elif (can := np.flatnonzero(high[part.group])).size > 1:
                 vary.append(f"f{j}")
                 permitted[f"f{j}"] = [f"v{k}" for k in can]
-        settings: dict[str, Any] = {
+        how: dict[str, dict[str, Any]] = {
             "gradient": {"min_iter": LEAST_STEPS, "max_iter": max(LEAST_STEPS, STEPS // question.asked.k)},
             "random": {"permitted_range": permitted, "random_seed": self.known.data.seed},
             "genetic": {"permitted_range": permitted},
-        }[self.how]
+        }
         self._ends = question.clock + question.asked.seconds
         np.random.seed(self.known.data.seed)  # noqa: NPY002 - the package draws from there
         with _quiet():
             try:
                 found = self._explainer.generate_counterfactuals(
                     self._table(question.row[None]), total_CFs=question.asked.k, desired_class=question.target,
-                    features_to_vary=vary, **settings,
+                    features_to_vary=vary, posthoc_sparsity_algorithm="binary", **how[self.how],
                 )  # fmt: skip
                 table = found.cf_examples_list[0].final_cfs_df
             except (self._no_answer, TimeoutError):

@@ -109,4 +109,4 @@ class Face(Rival):
         wanted = (known.decided == question.target) & (known.true == question.target)
         ends = np.flatnonzero(np.isfinite(lengths) & wanted[self.places])
         ends = ends[np.argsort(lengths[ends], kind="stable")]
-        return known.rows[self.places[ends]]
+        return np.asarray(known.rows[self.places[ends]])

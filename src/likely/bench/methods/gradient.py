@@ -35,7 +35,8 @@ class Differentiable:
         form = self.known.form
         (alternative,) = to_class(form, form.classes[target]).alternatives
         scores = self.module(points)
-        return (scores @ tensor(alternative.coefficients).T - tensor(alternative.lower)).min(dim=1).values
+        least: Tensor = (scores @ tensor(alternative.coefficients).T - tensor(alternative.lower)).min(dim=1).values
+        return least
 
 
 def within(points: Tensor, question: Question) -> Tensor:

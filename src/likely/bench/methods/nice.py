@@ -57,7 +57,7 @@ class Nice(Rival):
                 far = self._distances(question.row, tries).sum(axis=1) - self._distances(question.row, row[None]).sum()
                 rewards = rewards / np.maximum(far, 1e-12)
             best = int(np.argmax(rewards))
-            row, margin = tries[best], float(margins[best])
+            row, margin = np.asarray(tries[best]), float(margins[best])
             del open_[best]
         return row
 
@@ -73,7 +73,7 @@ class Nice(Rival):
 
     def _distances(self, row: Numbers, rows: Numbers) -> Numbers:
         """HEOM, feature by feature: the share of the range for numbers, 0 or 1 for other values."""
-        far = (rows != row).astype(np.float64)
+        far: Numbers = (rows != row).astype(np.float64)
         for j, part in enumerate(self.known.encoding.parts):
             if part.number is not None and not part.atoms:
                 far[:, j] = np.abs(rows[:, j] - row[j]) / part.span

@@ -47,7 +47,7 @@ class Component:
             points: Row x column.
         """
         far = points - self.mean
-        return np.einsum("ij,jk,ik->i", far, self.precision, far) + self.constant - self.most
+        return np.asarray(np.einsum("ij,jk,ik->i", far, self.precision, far) + self.constant - self.most)
 
 
 class Place(Rival):

@@ -19,8 +19,8 @@ from likely.bench.tensors import alone, numbers, tensor, torch
 from likely.schema.values import Numbers
 
 RATE, STEPS, FACTOR = 0.02, 60, 3.0
-#: By how much more the score shall be beyond the border in each round; how dense an answer should be, as a quantile of rows of its class; noise on
-#: the rows that the flow learns from, in deviations; how far beside the row other starts are.
+#: By how much more the score shall be beyond the border in each round; how dense an answer should be, as a quantile of rows of
+#: its class; noise on the rows that the flow learns from, in deviations; how far beside the row other starts are.
 BEYOND, DENSE, NOISE, BESIDE = 0.5, 0.5, 0.1, 0.05
 #: How often the factor is doubled, if no row has the class.
 ROUNDS = 8

@@ -27,9 +27,9 @@ from likely.schema.values import Numbers
 
 FIRST_DELTA, LESS, LAST_DELTA = 0.025, 0.005, 0.0005
 #: How many training rows of a class must stay valid, how many of them span the region, and how many models the list has at most.
-ENOUGH, NEIGHBOURS, MODELS = 10, 10, 12
+ENOUGH, NEIGHBOURS, MODELS = 10, 10, 8
 #: What one programme may take.
-SECONDS = 5.0
+SECONDS = 3.0
 
 
 @dataclass(frozen=True, eq=False)

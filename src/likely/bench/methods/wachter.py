@@ -1,9 +1,9 @@
 """Wachter, Mittelstadt and Russell (2018): gradient descent from the row, with ever more weight on the class.
 
 Minimised is weight * (how far the score is from the wanted side)^2 + distance, the distance being the schema's cost of each
-column (|change| / MAD). The weight, and how far beyond the border the score shall be, grow until the nearest row of the point that
-was found has the wanted class: a point may lie between two values of a category, a row may not. Several answers are asked for by
-several starts beside the row.
+column (|change| / MAD). The weight, and how far beyond the border the score shall be, grow until the nearest row of the point
+that was found has the wanted class: a point may lie between two values of a category, a row may not. Several answers are asked
+for by several starts beside the row.
 
 It gets the rules about one feature: every step ends in the box.
 """
