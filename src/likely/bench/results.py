@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from likely.bench.journal import Journal
@@ -16,6 +17,11 @@ from likely.errors import MissingExtraError, ProblemError
 ANSWERS, MEASURES, TABLE = "answers.jsonl", "measures.jsonl", "results.parquet"
 #: What a measure is known by.
 KEY = ["dataset", "fold", "method", "place", "choice"]
+#: What is measured of an answer; where nobody answered, the columns are there, and empty.
+MEASURED = (
+    "seconds", "nll", "distance", "changed", "nearest", "lof", "isolation", "noise", "retraining", "rounded", "by_margin",
+    "diversity", "claimed", "approximation_error", "error",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +50,7 @@ class Results:
             raise ProblemError("The folder of a benchmark", "hold a run", str(folder), "name the folder that likely bench wrote")
         table = pd.DataFrame(list(Journal(home / MEASURES).events()))
         if len(table):
+            table = table.assign(**dict.fromkeys((name for name in MEASURED if name not in table), np.nan))
             table = _ordered(table.drop_duplicates(KEY, keep="last").drop(columns="of"), sittings)
         fits = pd.DataFrame([event for event in events if "fit_seconds" in event])
         if len(fits):
