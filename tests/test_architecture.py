@@ -72,25 +72,23 @@ CIRCUIT_ARROWS = {
 EXTRAS = {
     "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "catboost", "keras",
     "pyomo", "highspy", "pyscipopt", "gurobipy",
-    "matplotlib", "dice_ml", "pyarrow",
+    "matplotlib", "pyarrow", "dice_ml",
 }  # fmt: skip
-#: optional package -> the one file that imports it
+#: optional package -> the one file that imports it; torch has another for methods of the benchmark that learn with it
 IMPORTERS = {
-    "torch": "predictor/torch.py",
-    "dice_ml": "bench/methods/dice.py",
-    "onnx": "predictor/onnx/model.py",
-    "onnxruntime": "predictor/onnx/model.py",
-    "xgboost": "predictor/xgboost.py",
-    "lightgbm": "predictor/lightgbm.py",
-    "catboost": "predictor/catboost.py",
-    "keras": "predictor/keras.py",
-    "pyomo": "mio/modelling.py",
-    "pyscipopt": "mio/solvers/scip.py",
-    "matplotlib": "show/canvas.py",
-    "pyarrow": "bench/results.py",
+    "torch": {"predictor/torch.py", "bench/tensors.py"},
+    "onnx": {"predictor/onnx/model.py"},
+    "onnxruntime": {"predictor/onnx/model.py"},
+    "xgboost": {"predictor/xgboost.py"},
+    "lightgbm": {"predictor/lightgbm.py"},
+    "catboost": {"predictor/catboost.py"},
+    "keras": {"predictor/keras.py"},
+    "pyomo": {"mio/modelling.py"},
+    "pyscipopt": {"mio/solvers/scip.py"},
+    "matplotlib": {"show/canvas.py"},
+    "pyarrow": {"bench/results.py"},
+    "dice_ml": {"bench/methods/dice.py"},
 }
-#: optional package -> the one file of the benchmark that imports it, to train with it what no model of a user is
-BENCH_IMPORTERS = {"torch": "bench/tensors.py"}
 
 
 def source_files(room: str = ".") -> list[Path]:
@@ -137,7 +135,7 @@ def test_arrows_among_circuits(path: Path) -> None:
 def test_each_optional_package_has_one_importer(path: Path) -> None:
     optional = {name.split(".")[0] for name in imports_of(path)} & EXTRAS
     for package in optional:
-        assert path.relative_to(PACKAGE).as_posix() in (IMPORTERS[package], BENCH_IMPORTERS.get(package))
+        assert path.relative_to(PACKAGE).as_posix() in IMPORTERS[package]
 
 
 def test_exported_names() -> None:

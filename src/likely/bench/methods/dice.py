@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from likely.bench.methods.rival import Question, Rival
-from likely.errors import MissingExtraError
+from likely.errors import ExplainerError
 from likely.schema.values import Numbers
 
 OUTCOME = "class"
@@ -37,7 +37,10 @@ class Dice(Rival):
         try:
             import dice_ml
         except ImportError:
-            raise MissingExtraError("dice-ml", "bench", "use DiCE") from None
+            raise ExplainerError(
+                f"Method 'dice-{how}'", "have the package 'dice-ml'", "none",
+                "pip install --no-deps dice-ml raiutils, and pip install jsonschema requests",
+            ) from None  # fmt: skip
         self.name, self.how, self._package = f"dice-{how}", how, dice_ml
         self._ends = np.inf
 
