@@ -12,13 +12,15 @@ import pandas as pd
 import pytest
 
 from likely.bench import summaries, verdicts
+from likely.bench.figures import critical_differences
 from likely.bench.fit import MEASURES, Fit
 from likely.bench.journal import Journal
-from likely.bench.page import page_of, write_figures, write_page, write_tables
+from likely.bench.page import page_of, write_page, write_tables
 from likely.bench.paper import Figure, figure, plain_name
 from likely.bench.results import Results
 from likely.bench.statistics import compare
 from likely.bench.tables import Table
+from likely.show import canvas
 
 FACTUALS = 12
 
@@ -109,9 +111,9 @@ def test_truth_and_ranks() -> None:
     row = next(row for row in tables["asia-truth"].rows if row[0] == "lice-median")
     assert row[2] == "-1.33 ± 0.150"
     ranks = summaries.rank_table(measures)
-    assert ranks.rows[0][:3] == ("asia", "2.00", "1.00")
-    assert ranks.rows[1][:3] == ("asia, paper", "4.87", "2.35")
-    assert "< 0.001" in ranks.rows[0]
+    assert ranks.head == ("method", "asia", "asia, paper")
+    assert ranks.rows[:3] == (("vae", "2.00", "4.87"), ("lice-median", "1.00", "2.35"), ("factuals", "12", summaries.NOTHING))
+    assert ranks.rows[3][1] == "< 0.001"
     assert summaries.ranking_of(measures) == compare(pd.DataFrame({"vae": [2.0] * FACTUALS, "lice-median": [1.0] * FACTUALS}))
 
 
@@ -156,7 +158,16 @@ def test_three_forms_of_a_table(tmp_path: Path) -> None:
 
 
 def results_of(measures: pd.DataFrame, folder: Path) -> Results:
-    run = {"seed": 0, "factuals": 12, "k": 10, "seconds": 60.0, "most_rows": None, "refits": 20}
+    run = {
+        "datasets": ["adult"],
+        "methods": ["lice-median", "nearest-row"],
+        "seed": 0,
+        "factuals": 12,
+        "k": 10,
+        "seconds": 60.0,
+        "most_rows": None,
+        "refits": 20,
+    }
     Journal(folder / "answers.jsonl").append({"run": run, "versions": {"numpy": "2"}, "machine": {"processor": "P", "cores": 2}})
     first = measures.assign(choice="first")
     lines = pd.concat([measures, first]).to_dict("records")
@@ -183,13 +194,37 @@ def test_the_page(measures: pd.DataFrame, tmp_path: Path) -> None:
         assert f"## {table.title}" in text
 
 
-def test_pictures_are_the_same_files_again(measures: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_picture_is_the_same_file_again(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    results = results_of(measures, tmp_path)
-    made = [write_figures(results, tmp_path / name) for name in ("one", "two")]
-    assert made[0] == made[1]
-    for name, _ in made[0]:
-        assert (tmp_path / "one" / f"{name}.svg").read_bytes() == (tmp_path / "two" / f"{name}.svg").read_bytes()
+    found = compare(pd.DataFrame({"a": [1.0, 2.0, 1.0], "b": [2.0, 1.0, 2.0], "lice": [3.0, 3.0, 3.0]}))
+    for name in ("one", "two"):
+        canvas.saved(critical_differences(found, "a $ sign"), tmp_path / name)
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    assert b"critical difference" in (tmp_path / "one.svg").read_bytes()
+
+
+def test_nobody_answers(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run = {"datasets": ["adult"], "methods": ["lice-median", "vae"], "seed": 0, "factuals": 2, "k": 1, "seconds": 1.0}
+    head = {"run": {**run, "most_rows": 10, "refits": 0}, "versions": {}, "machine": {"processor": "P", "cores": 1}}
+    Journal(tmp_path / "answers.jsonl").append(head)
+    nothing = {
+        "status": "failed",
+        "valid": False,
+        "actionable": False,
+        "possible": False,
+        "proved": False,
+        "answers": 0,
+        "of": "",
+    }
+    for method in run["methods"]:  # type: ignore[union-attr]
+        for place in range(2):
+            key = {"dataset": "adult", "fold": 0, "method": method, "place": place}
+            lines = ({**key, **nothing, "choice": choice, "error": "it broke"} for choice in ("first", "likeliest"))
+            Journal(tmp_path / "measures.jsonl").append(*lines)
+    text = write_page(Results.load(tmp_path), tmp_path / "results.md", "likely bench paper").read_text(encoding="utf-8")
+    assert "- vae on adult, 2 times: it broke" in text
+    assert "| vae | 2 | 0.0 % |" in text
 
 
 def test_a_page_without_ours_and_one_with_a_refutation(measures: pd.DataFrame, tmp_path: Path) -> None:

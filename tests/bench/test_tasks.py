@@ -79,7 +79,7 @@ def tiny(rows: int = 120, classes: tuple[str, ...] = ("no", "yes")) -> likely.da
     )
     place = np.clip((X["income"] + 10 * X["rate"] - 20) // (60 // len(classes)), 0, len(classes) - 1).astype(int)
     y = pd.Series([classes[one] for one in place], name="class")
-    schema = likely.Schema.infer(X, immutable=["sex"], increasing=["income"])
+    schema = likely.Schema.infer(X, immutable=["sex"])
     return likely.datasets.Dataset("wine", X, y, schema, "made up", "none")
 
 

@@ -130,7 +130,7 @@ def fit_table(fits: Sequence[Fit]) -> Table:
         fits: One per network.
     """
     lines = [(fit.network, *(cell for measure in MEASURES for cell in _cells(fit, measure))) for fit in fits]
-    head = ("network", *(text for measure in MEASURES for text in (measure, "paper")))
+    head = ("network", *(text for measure in MEASURES for text in (measure, f"{measure}, paper")))
     caption = f"Circuit and true log-probability on {TEST:,} new rows; the best of several circuits by Pearson. ~: an estimate."
     return Table("fit", "How well circuits know Bayesian networks", head, tuple(lines), caption)
 

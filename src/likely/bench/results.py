@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from likely.bench.journal import Journal
@@ -15,6 +17,11 @@ from likely.errors import MissingExtraError, ProblemError
 ANSWERS, MEASURES, TABLE = "answers.jsonl", "measures.jsonl", "results.parquet"
 #: What a measure is known by.
 KEY = ["dataset", "fold", "method", "place", "choice"]
+#: What is measured of an answer; where nobody answered, the columns are there, and empty.
+MEASURED = (
+    "seconds", "nll", "distance", "changed", "nearest", "lof", "isolation", "noise", "retraining", "rounded", "by_margin",
+    "diversity", "claimed", "approximation_error", "error",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +50,8 @@ class Results:
             raise ProblemError("The folder of a benchmark", "hold a run", str(folder), "name the folder that likely bench wrote")
         table = pd.DataFrame(list(Journal(home / MEASURES).events()))
         if len(table):
-            table = table.drop_duplicates(KEY, keep="last").drop(columns="of").reset_index(drop=True)
+            table = table.assign(**dict.fromkeys((name for name in MEASURED if name not in table), np.nan))
+            table = _ordered(table.drop_duplicates(KEY, keep="last").drop(columns="of"), sittings)
         fits = pd.DataFrame([event for event in events if "fit_seconds" in event])
         if len(fits):
             fits = fits.drop_duplicates(["dataset", "fold", "method"], keep="last").reset_index(drop=True)
@@ -67,6 +75,24 @@ class Results:
         except MissingExtraError:
             return None
         return file
+
+
+def _ordered(table: pd.DataFrame, sittings: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Data sets and methods in the order in which they were named, whichever was asked first."""
+    made = table.assign(
+        **{
+            f"{column} order": table[column].map(_ranks([*(event["run"][f"{column}s"] for event in sittings), table[column]]))
+            for column in ("dataset", "method")
+        }
+    )
+    order = ["dataset order", "fold", "method order", "place"]
+    return made.sort_values(order, kind="stable", ignore_index=True).drop(columns=["dataset order", "method order"])
+
+
+def _ranks(lists: Iterable[Iterable[str]]) -> dict[str, int]:
+    """Where each word stands first."""
+    words = dict.fromkeys(word for words in lists for word in words)
+    return {word: rank for rank, word in enumerate(words)}
 
 
 def write_parquet(table: pd.DataFrame, path: str | Path, notes: dict[str, str]) -> None:

@@ -37,7 +37,7 @@ class Column:
     @property
     def titles(self) -> list[str]:
         """Its own and that of the paper's number."""
-        return [self.title, "paper"] if self.paper else [self.title]
+        return [self.title, f"{self.title}, paper"] if self.paper else [self.title]
 
     def cells(self, part: pd.DataFrame, dataset: str, method: str) -> list[str]:
         """What stands in the line of a method."""
@@ -324,19 +324,20 @@ def rank_table(measures: pd.DataFrame, *, only_common: bool = False) -> Table:
         measures: Of one choice among answers.
         only_common: Whether only factuals count for which all methods have a valid answer.
     """
-    methods, lines = methods_of(measures), []
-    for dataset in dict.fromkeys(measures["dataset"]):
+    methods, columns = methods_of(measures), {}
+    for dataset in map(str, dict.fromkeys(measures["dataset"])):
         found = ranking_of(measures[measures["dataset"] == dataset], only_common=only_common)
         if found is not None:
-            lines.append((str(dataset), *_rank_cells(found, methods)))
-            beside = [figure("ranks", str(dataset), method, "rank") for method in methods]
+            columns[dataset] = _rank_cells(found, methods)
+            beside = [figure("ranks", dataset, method, "rank") for method in methods]
             if not only_common and any(beside):
-                told = (NOTHING if one is None else digits(one.mean) for one in beside)
-                lines.append((f"{dataset}, paper", *told, NOTHING, NOTHING, NOTHING))
+                told = [NOTHING if one is None else digits(one.mean) for one in beside]
+                columns[f"{dataset}, paper"] = [*told, NOTHING, NOTHING, NOTHING]
+    lines = zip([*methods, "factuals", "p of Friedman", "critical difference"], *columns.values(), strict=True)
     which = "common factuals" if only_common else "all factuals"
     caption = "By true probability, where it is known, else by the circuit's; no valid answer is last."
-    head = ("data", *methods, "factuals", "Friedman p", "critical difference")
-    return Table(f"ranks-{'common' if only_common else 'all'}", f"Mean ranks on {which}", head, tuple(lines), caption)
+    name, head = f"ranks-{'common' if only_common else 'all'}", ("method", *columns)
+    return Table(name, f"Mean ranks on {which}", head, tuple(lines) if columns else (), caption)
 
 
 def _rank_cells(found: statistics.Comparison, methods: Sequence[str]) -> list[str]:

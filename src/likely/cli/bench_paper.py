@@ -51,7 +51,7 @@ QUICK = Size(
     1,
     4,
     3,
-    Patience(seconds=2.0, fit_seconds=20.0, ends=1),
+    Patience(seconds=2.0, fit_seconds=40.0, ends=1),
     4,
     1_500,
     jobs=-1,
