@@ -1,4 +1,4 @@
-"""Our PPCEF beside that of its authors' ce-library 0.1.1, on the same network and the same rows of breast cancer (30 reals).
+"""Our PPCEF beside that of ce-library 0.1.1, on the same network and the same rows of breast cancer (30 reals).
 
     python benchmarks/ce_library.py PYTHON [--rows 50] [--json OUT]
 

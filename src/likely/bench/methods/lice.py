@@ -29,7 +29,7 @@ class Lice:
     Args:
         name: What tables call it.
         plausibility: How likely an answer must be; None if that does not matter (the paper's MIO).
-        engine: "search", or "mio" for the paper's mixed-integer programme, solved by HiGHS.
+        engine: "search", or "mio" for a mixed-integer programme, solved by HiGHS; then *proved* is what the solver claims.
         likeliest: Whether to look for `NEAR` of the closest rows and return the likeliest first ("+spn" in the paper).
     """
 
@@ -109,5 +109,8 @@ def mio_likeliest() -> Lice:
 
 
 def median_milp() -> Lice:
-    """The question of `median`, put to HiGHS as the paper's mixed-integer programme."""
+    """The question of `median`, put to HiGHS as a mixed-integer programme: in our formulation of circuits, not the paper's.
+
+    The log-likelihoods that it claims are those of the circuit for its rows, not what the programme approximated.
+    """
     return Lice("lice-median-milp", median().plausibility, engine="mio")
