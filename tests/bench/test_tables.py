@@ -224,6 +224,7 @@ def test_nobody_answers(tmp_path: Path) -> None:
             Journal(tmp_path / "measures.jsonl").append(*lines)
     text = write_page(Results.load(tmp_path), tmp_path / "results.md", "likely bench paper").read_text(encoding="utf-8")
     assert "- vae on adult, 2 times: it broke" in text
+    assert "Whether a rival is better cannot be told" in text
     assert "| vae | 2 | 0.0 % |" in text
 
 

@@ -121,12 +121,12 @@ def page_of(results: Results, tables: Sequence[Table], figures: Sequence[tuple[s
     found = verdicts.wins(results.chosen("likeliest"))
     parts = [
         "# Results",
-        "This page was written by `likely bench paper` from one run. Nothing on it is typed.",
+        "This page was written by `likely bench paper` from one run: every number on it is computed.",
         f"```text\n{command}\n```",
         _made_by(results),
         "## What is promised",
         _refuted(refuted),
-        _wins_in_words(found, any(map(summaries.is_ours, results.measures["method"]))),
+        _wins_in_words(found, results.measures),
         *(_shown(table) for table in tables),
         "## Pictures" if figures else "",
         *(f"### {title}\n\n![{title}]({pictures}/{name}.svg)" for name, title in figures),
@@ -162,9 +162,13 @@ def _refuted(found: pd.DataFrame) -> str:
     )
 
 
-def _wins_in_words(found: list[verdicts.Win], ours_ran: bool) -> str:
-    if not ours_ran:
+def _wins_in_words(found: list[verdicts.Win], measures: pd.DataFrame) -> str:
+    """Where rivals are better; and if none is, whether that could have been seen."""
+    if not any(map(summaries.is_ours, measures["method"])):
         return "Neither LiCE nor MIO was part of this run."
+    asked = measures.groupby("dataset")[["fold", "place"]].apply(lambda part: len(part.drop_duplicates()))
+    if not found and asked.max() < verdicts.FEWEST:
+        return f"Whether a rival is better cannot be told: that takes {verdicts.FEWEST} factuals of a data set at least."
     if not found:
         return "No rival is better than every variant of LiCE and MIO at anything that is measured."
     by: dict[str, list[str]] = {}
