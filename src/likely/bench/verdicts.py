@@ -134,9 +134,9 @@ def win_table(found: list[Win]) -> Table:
     )
     head = ("data", "better at", "method", "its mean", "the best of ours", "common factuals", "valid and actionable", "why")
     caption = (
-        "Better than every variant of LiCE and MIO on common factuals, by the signed-rank test of Wilcoxon at 0.05, not "
-        "corrected for many tests. A rival that is better than some variants, but not than all, is not listed. Why: what we expect, not "
-        "what was tested."
+        "Better than every variant of LiCE and MIO on common factuals, by the signed-rank test of Wilcoxon at 0.05, "
+        "not corrected for many tests. A rival that is better than some variants, but not than all, is not listed. "
+        "Why: what we expect, not what was tested."
     )
     return Table("rivals-better", "Where a rival is better", head, rows, caption)
 
