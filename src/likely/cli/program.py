@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import likely
-from likely.cli import audit, batch, bench, demo, explain, fit, schema, verify
+from likely.cli import audit, batch, bench, bench_paper, demo, explain, fit, schema, verify
 from likely.cli.codes import LEGEND, Code
 from likely.errors import LikelyError, LikelyWarning
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show an arrow shows a question mark
             stream.reconfigure(errors="replace")
@@ -41,6 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Code.USAGE
 
 
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """The words of a command line, `bench paper` as the one command that it is; a folder of that name is `./paper`."""
+    words = list(arguments)
+    return [bench_paper.NAME, *words[2:]] if words[:2] == bench_paper.NAME.split() else words
+
+
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Ours in one line; those of others are for who writes programs, not for who runs one."""
     if issubclass(category, LikelyWarning):
@@ -56,6 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"likely {likely.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for room in (demo, fit, explain, batch, audit, verify, bench, schema):
+    for room in (demo, fit, explain, batch, audit, verify, bench, bench_paper, schema):
         room.add(commands)
     return parser

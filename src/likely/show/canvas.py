@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -54,6 +55,22 @@ def panels(count: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
     first.remove()
     across = min(count, 3)
     return figure, [figure.add_subplot(-(-count // across), across, place + 1) for place in range(count)]
+
+
+def saved(figure: Figure, place: Path) -> None:
+    """Write a figure as SVG and PNG, and let it go; the same picture is the same file.
+
+    Args:
+        figure: The figure.
+        place: The files, without their endings.
+    """
+    import matplotlib
+    from matplotlib import pyplot
+
+    with matplotlib.rc_context({"svg.hashsalt": "likely"}):
+        figure.savefig(place.with_name(f"{place.name}.svg"), metadata={"Date": None})
+    figure.savefig(place.with_name(f"{place.name}.png"), dpi=130)
+    pyplot.close(figure)
 
 
 # -- heat maps --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,10 @@
+"""treecf: the nearest row of a forest by exact search, through its own package, in an environment of its own if need be."""
+
+from __future__ import annotations
+
+from likely.bench.worker import Worker
+
+
+def treecf() -> Worker:
+    """The exact backend of treecf, with our cost as its distance."""
+    return Worker("treecf", "treecf")
