@@ -188,8 +188,7 @@ void walk_regions(const Problem& problem, const std::vector<std::vector<double>>
       if (each.alternative == a) from.push_back(each.row);
     from.insert(from.end(), rows.begin(), rows.end());
     from = cheapest_first(problem.domain, from, first + count);
-    for (std::size_t i = first; i < from.size() && more(); ++i)
-      walk_from(problem, from[i], a, cheapest, pool, workspace);
+    for (std::size_t i = first; i < from.size() && more(); ++i) walk_from(problem, from[i], a, cheapest, pool, workspace);
   }
 }
 
