@@ -301,6 +301,8 @@ inline constexpr double kLeastProgrammeSpread = 1e-14;
 // A price begins where all that it is of is worth at least this much, and at most this much (in nats).
 inline constexpr double kFirstWorth = 1e-4;
 inline constexpr double kMostWorth = 1e3;
+// And where it ends, so that rounding is far below a nat.
+inline constexpr double kMostPricedWorth = 1e7;
 // A price is first tried in powers of this.
 inline constexpr double kPriceGrowth = 8;
 inline constexpr int kPriceTrials = 6;

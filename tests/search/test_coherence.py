@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 import likely
 from likely import mio
-from likely.circuit import Circuit, Parametric, Product, Sum, coherence
+from likely.circuit import Circuit, GaussianBlock, Parametric, Product, Sum, Warp, coherence
 from likely.circuit.model.cells import Algebra
 from likely.errors import EngineError, ProblemError
-from likely.problem import Coherence, Limits, Plausibility, Problem, likeliest, why
+from likely.predictor import Column, LinearModel, Link
+from likely.problem import Coherence, Limits, Plausibility, Problem, between, likeliest, why
 from likely.schema import Schema
-from likely.schema.values import Numbers
+from likely.schema.values import Numbers, code_number
 from likely.search import solve
-from tests.oracles.search import answers_of, coherences
+from tests.oracles.search import answers_of, coherences, space_of
 from tests.search.judging import LIMITS, judge
 from tests.search.test_blocks import check_reals, problems_of_reals, some_rows
 from tests.search.test_follow import loan
@@ -86,6 +87,32 @@ def test_with_blocks_no_answer_is_lost(problem: Problem, rng: np.random.Generato
 @given(problems_with_blocks(), generators())
 def test_no_row_of_a_box_fits_better_than_its_bound(problem: Problem, rng: np.random.Generator) -> None:
     check_boxes(problem, answers_of(problem), rng, 8)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_values_without_any_density_are_not_lost(seed: int) -> None:
+    """Where no row of a box has a density, a price of likelihood has no end, and differences of what it is worth no digits."""
+    features = (
+        likely.Mixed("a", 3.0, 4.0, step=0.25, codes=(None,)),
+        likely.Mixed("b", 3.0, 9.0, step=1.0, codes=(None,)),
+        likely.Mixed("c", -1.0, 2.0, step=1.0, codes=(None,)),
+    )
+    warps = (
+        Warp((3.2, 3.7), (-0.75, 0.75), lower=2.83),
+        Warp((3.4, 4.2, 6.2), (-1.75, 0.25, 1.75), lower=2.6, upper=7.67),
+        Warp((-1.0, -0.7, -0.4, -0.1, 0.2), (-4.1, -1.9, 1.1, 1.9, 4.1), lower=-1.07, upper=2.4),
+    )
+    block = GaussianBlock((0, 1, 2), warps, (0.25, 1.5, 1.25), ((0.5,), (0.25, 1.5), (0.375, -0.125, 0.5)))
+    circuit = Circuit(features, (block,))
+    rng = np.random.default_rng(seed)
+    form = LinearModel(
+        Link("sign"), (0, 1), tuple(Column(j, 1.0, table=(0.0,)) for j in (0, 2)), rng.normal(size=(1, 2)), np.array([3.0])
+    )
+    factual = np.array([4.0, 9.0, code_number(0)])
+    problem = Problem(Schema(features), factual, form, between(form, 0.1, math.inf), Plausibility(circuit, -math.inf))
+    fits = coherences(replace(problem, coherence=Coherence(circuit, -math.inf)), space_of(problem), problem.goal.alternatives[0])
+    asked = replace(problem, coherence=Coherence(circuit, float(np.quantile(fits, rng.random(), method="nearest"))))
+    check_boxes(asked, answers_of(asked), rng, 20)
 
 
 @given(st.data(), problems_of_reals(codes=True), generators())

@@ -104,15 +104,17 @@ class PartPricing {
   // inequality of units than the parent's, which perhaps said nothing and had a price without end.
   void prepare(const PartTerms& terms, std::vector<double>& at) const {
     for (std::size_t a = 0; a < at.size(); ++a) {
-      double least = kInf, most = -kInf;
-      for (std::size_t k = 0; k < terms.height.size(); ++k) {
-        least = std::min(least, terms.gain[k * at.size() + a]);
-        most = std::max(most, terms.gain[k * at.size() + a]);
-      }
-      const double spread = most - least;
+      const double spread = spread_of(terms, a);
       at[a] = spread > 0 ? std::clamp(at[a], tolerance::kFirstWorth / spread, tolerance::kMostWorth / spread)
                          : tolerance::kFirstWorth;
     }
+  }
+  // Whether prices are such that differences of what they are worth can be told from rounding. Where blocks have no density at
+  // all, prices have no end.
+  bool moderate(const PartTerms& terms, const std::vector<double>& at) const {
+    for (std::size_t a = 0; a < at.size(); ++a)
+      if (!(at[a] * std::max(spread_of(terms, a), std::abs(terms.per_price[a])) < tolerance::kMostPricedWorth)) return false;
+    return true;
   }
 
   // The values that gave the line, of several for a feature the one with the largest part in it; after `gradient`.
@@ -150,6 +152,16 @@ class PartPricing {
   double lower(std::size_t i) const {
     const std::vector<Goal>& goals = problem_.goals(node_.alternative);
     return (goals_[i] < goals.size() ? goals[goals_[i]].lower : 0) - relaxations_[goals_[i]]->rounding;
+  }
+
+  // By how much the values of features differ in what has a price, at most.
+  static double spread_of(const PartTerms& terms, std::size_t a) {
+    double least = kInf, most = -kInf;
+    for (std::size_t k = 0; k < terms.height.size(); ++k) {
+      least = std::min(least, terms.gain[k * terms.prices + a]);
+      most = std::max(most, terms.gain[k * terms.prices + a]);
+    }
+    return most - least;
   }
 
   void fill_rewards(const std::vector<double>& at) const {
@@ -447,7 +459,7 @@ class Pricing {
     point.resize(terms_.coordinates);
     pricings_[p].prepare(terms_, at);
     programme_.lower(terms_, demand_.weight > 0 ? 1 : 0, point, at);
-    if (!all_finite(point) || !all_finite(at)) return false;
+    if (!all_finite(point) || !pricings_[p].moderate(terms_, at)) return false;
     set_prices(p, at, std::move(point));
     point_to(p, at);
     return true;
