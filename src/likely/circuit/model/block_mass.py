@@ -26,6 +26,8 @@ from likely.schema.values import Numbers
 
 #: Points at which the integral of correlated variables is computed, as a power of 2.
 LOG_POINTS = 14
+#: A warp ends half a step beyond the bounds of a feature, but for this share of it.
+SAME_END = 1e-6
 
 
 def block_mass(block: GaussianBlock, features: Sequence[Feature], regions: Mapping[int, Region]) -> float:
@@ -48,11 +50,17 @@ def block_mass(block: GaussianBlock, features: Sequence[Feature], regions: Mappi
 def _warped(warp: Warp, feature: Feature, region: Region) -> Numbers:
     """The intervals of a region in z; of a feature with a step, a value stands for half a step on either side."""
     low, high = half_open(feature, region)
-    if feature.grid is not None:
-        low, high = ((steps_below(end, feature.grid) - 0.5) * feature.grid for end in (low, high))
-    else:
+    if feature.grid is None:
         low = np.nextafter(low, -np.inf)  # a bound belongs to the region, and so does what lies between it and the next double
-    return np.column_stack([warp(low), warp(high)])
+        return np.column_stack([warp(low), warp(high)])
+    least, most = ((steps_below(end, feature.grid) - 0.5) * feature.grid for end in (low, high))
+    # Near an end of a warp a mass may lie between two doubles, or beside the grid if the bound does: with the bound goes the end.
+    half = (0.5 + SAME_END) * feature.grid
+    if warp.lower >= feature.lower - half:
+        least = np.where(low <= feature.lower, warp.lower, least)
+    if warp.upper <= feature.upper + half:
+        most = np.where(high > feature.upper, warp.upper, most)
+    return np.column_stack([warp(least), warp(most)])
 
 
 def _gaussian_mass(block: GaussianBlock, intervals: Sequence[Numbers]) -> float:
