@@ -12,17 +12,15 @@ namespace {
 
 class Exchange {
  public:
-  Exchange(const Problem& problem, std::uint32_t alternative, std::vector<double> row, SolutionPool& pool, Workspace& workspace)
-      : problem_(problem), alternative_(alternative), pool_(pool), workspace_(workspace), row_(std::move(row)) {}
+  Exchange(const Problem& problem, std::uint32_t alternative, std::vector<double> row, SolutionPool& pool, Workspace& workspace,
+           const std::function<bool()>& more)
+      : problem_(problem), alternative_(alternative), pool_(pool), workspace_(workspace), more_(more), row_(std::move(row)) {}
 
   // Whether an exchange with every feature in turn, the costliest first, made the answer cheaper.
-  bool pass(const std::function<bool()>& more) {
+  bool pass() {
     bool better = false;
-    for (const std::size_t i : by_cost(features(), row_)) {
-      if (!more()) return false;
-      better |= takes_back(i);
-    }
-    return better;
+    for (const std::size_t i : by_cost(features(), row_)) better |= takes_back(i);
+    return better && more_();
   }
 
  private:
@@ -44,7 +42,7 @@ class Exchange {
     const Feature& f = features()[i];
     const double from = row_[i], least = tolerance::kLeastExchange * problem_.domain.cost(row_.data());
     if (from == f.factual || !moves(i)) return false;
-    for (double share = 1;; share *= tolerance::kExchangeShare) {
+    for (double share = 1; more_(); share *= tolerance::kExchangeShare) {
       const double back = f.nearest(from + share * (f.factual - from));
       const double saved = f.cost(from) - f.cost(back);
       if (back == from || !(saved > least)) return false;
@@ -55,6 +53,7 @@ class Exchange {
       }
       row_[i] = from;
     }
+    return false;
   }
 
   // Calls work(j) for every number but one with it as far as it can go, either way, for less than so much.
@@ -174,6 +173,7 @@ class Exchange {
   std::uint32_t alternative_;
   SolutionPool& pool_;
   Workspace& workspace_;
+  const std::function<bool()>& more_;
   std::vector<double> row_;
 };
 
@@ -181,8 +181,8 @@ class Exchange {
 
 void exchange(const Problem& problem, std::uint32_t alternative, std::vector<double> answer, SolutionPool& pool,
               Workspace& workspace, const std::function<bool()>& more) {
-  Exchange exchange(problem, alternative, std::move(answer), pool, workspace);
-  for (int pass = 0; pass < tolerance::kExchangePasses && exchange.pass(more); ++pass) {
+  Exchange exchange(problem, alternative, std::move(answer), pool, workspace, more);
+  for (int pass = 0; pass < tolerance::kExchangePasses && exchange.pass(); ++pass) {
   }
 }
 
