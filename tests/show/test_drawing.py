@@ -231,7 +231,7 @@ def test_a_picture_goes_where_it_is_told(pyplot: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(st.data())
 def test_any_two_variables_can_be_drawn(data: st.DataObject) -> None:
     figures = pytest.importorskip("matplotlib.figure")
