@@ -15,7 +15,6 @@ def thread_count(n_jobs: int | None, error: type[LikelyError]) -> int:
         n_jobs: None or -1 for one thread per core, -2 for all cores but one and so on, or a positive number of threads.
         error: The error to raise, of the room that was asked.
     """
-    cores = os.cpu_count() or 1
     try:
         asked = -1 if n_jobs is None else operator.index(n_jobs)
     except TypeError:
@@ -23,4 +22,4 @@ def thread_count(n_jobs: int | None, error: type[LikelyError]) -> int:
     if asked == 0:
         hint = "leave it out for one thread per core"
         raise error("n_jobs", "be None, a number of threads, or -1 for all cores", repr(n_jobs), hint)
-    return asked if asked > 0 else max(1, cores + 1 + asked)
+    return asked if asked > 0 else max(1, (os.cpu_count() or 1) + 1 + asked)  # asking the system takes longer than a short task

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import likely
-from likely.cli import batch, main
+from likely.cli import main
 from likely.cli.codes import Code
 from likely.cli.store import read_entries
 from tests.cli.test_commands import one_sentence, said_json
@@ -40,16 +40,15 @@ def test_it_goes_on_where_it_was_interrupted(
     answers: Path, asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "answers.jsonl"
-    words = ["batch", asked[0], *asked[1:], "--decided", "no", "--rows", ":60", "-o", str(path), "--json"]
+    words = ["batch", *asked, "--decided", "no", "--rows", ":60", "-o", str(path), "--json", "--jobs", "1", "--chunk", "20"]
     explain_many, calls = likely.Explainer.explain_many, []
 
     def interrupted(self: likely.Explainer, X: pd.DataFrame, *more: Any, **options: Any) -> list[likely.Explanation]:
         calls.append(list(X.index))
-        if len(calls) == 2:
+        if len(calls) == 3:  # the first is asked about no row, for what is wrong with all of them
             raise KeyboardInterrupt
         return explain_many(self, X, *more, **options)
 
-    monkeypatch.setattr(batch, "CHUNK", 8)
     with monkeypatch.context() as patch:
         patch.setattr(likely.Explainer, "explain_many", interrupted)
         assert main(words) == Code.INTERRUPTED
@@ -59,7 +58,7 @@ def test_it_goes_on_where_it_was_interrupted(
     assert main(words) == 0
     said = said_json(capsys)
     assert said["interrupted"] is False
-    assert said["new"] == said["rows"] - 8
+    assert said["new"] == said["rows"] - len(calls[1])
     first, second = ([(e.row, e.explanation) for e in read_entries(str(file))] for file in (path, answers))
     assert first == second
     assert main(words) == 0
@@ -68,7 +67,9 @@ def test_it_goes_on_where_it_was_interrupted(
 
 def test_another_question_is_refused(answers: Path, asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     words = ["batch", *asked, "--decided", "no", "-k", "2", "-o", str(answers)]
-    one_sentence(words, "A batch that goes on must have the question, the data and the explainer of the file; got", capsys)
+    one_sentence(
+        words, "A batch that goes on must have the question, the rows and the explainer of the file, and its journal; got", capsys
+    )
 
 
 def test_tables_pages_and_rows_that_cannot_be_explained(
@@ -110,7 +111,7 @@ def test_a_table_that_is_interrupted_leaves_the_one_of_before(
         patched.setattr(Path, "replace", interrupted)
         assert main(words) == Code.INTERRUPTED
     assert table.read_text() == "before"
-    assert {file.name for file in tmp_path.iterdir()} == {"a.csv", "a.jsonl"}
+    assert {file.name for file in tmp_path.iterdir()} == {"a.csv", "a.jsonl", "a.jsonl.journal"}
     assert main(words) == Code.ANSWER
     assert list(pd.read_csv(table)["row"]) == [0, 1]
 
