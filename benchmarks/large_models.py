@@ -2,6 +2,9 @@
 
     python benchmarks/large_models.py DATA [--names gmsc] [--families "network 64-32"] [--rows 20] [--limit-seconds 60]
                                            [--rivals PYTHON] [--keep FOLDER] [--json OUT]
+    python benchmarks/large_models.py --table OUT [--names credit] [--families "catboost 500"]    # of what was measured
+
+With --json, results of the same data, family, engine and question that the file has are replaced, and all others stay.
 
 DATA holds credit.csv.gz, adult.csv.gz and gmsc.csv.gz. Every model is trained on the first of five folds, with both classes
 weighing the same, and read by `likely.predictor.read`: networks behind min-max scaling and one-hot, forests behind
@@ -364,7 +367,7 @@ def ratios(results: list[dict[str, Any]]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--names", nargs="*", default=list(TARGETS), choices=list(TARGETS))
     parser.add_argument("--families", nargs="*", default=list(FAMILIES), choices=FAMILIES, metavar="FAMILY")
     parser.add_argument("--rows", type=int, default=20)
@@ -375,7 +378,13 @@ def main() -> None:
         "--keep", type=Path, metavar="FOLDER", help="where trained models and circuits are kept; delete it when learning changes"
     )
     parser.add_argument("--json", type=Path, metavar="OUT")
+    parser.add_argument("--table", type=Path, metavar="OUT", help="print what a file of results has, and measure nothing")
     options = parser.parse_args()
+    if options.table:
+        print(*table(stored(options.table), options.names, options.families), sep="\n")
+        return
+    if options.data is None:
+        parser.error("give DATA, or --table")
     memory = Memory(options.keep, verbose=0)
     results = []
     print(head(COLUMNS))
@@ -384,7 +393,28 @@ def main() -> None:
             results += measured(setting_of(options.data, name, family, options.rows, memory), options)
     print(*ratios(results), sep="\n")
     if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(merged(stored(options.json), results), indent=1) + "\n", encoding="utf-8")
+
+
+def stored(path: Path) -> list[dict[str, Any]]:
+    """The results in a file; none if there is no file."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def merged(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was measured before, with what was measured again in its place, and after it what is new."""
+
+    def key(record: dict[str, Any]) -> tuple[str, ...]:
+        return tuple(record[name] for name in ("data", "family", "engine", "asks"))
+
+    made = {key(record): record for record in before}
+    return list({**made, **{key(record): record for record in now}}.values())
+
+
+def table(results: list[dict[str, Any]], names: list[str], families: list[str]) -> list[str]:
+    """The lines of stored results."""
+    kept = [record for record in results if record["data"] in names and record["family"] in families]
+    return [head(COLUMNS), *(line(COLUMNS, record) for record in kept)]
 
 
 if __name__ == "__main__":

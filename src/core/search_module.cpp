@@ -116,6 +116,19 @@ std::unique_ptr<search::Forest> forest_of(const Problem& problem, const GivenFor
                                           divisor);
 }
 
+// The forest; where the terms of each of its values start; their inputs and weights.
+using GivenLinearForest = std::tuple<GivenForest, std::vector<std::size_t>, std::vector<std::uint32_t>, std::vector<double>>;
+
+search::Composite::LinearForest linear_forest_of(const Problem& problem, const GivenLinearForest& given, std::size_t inputs) {
+  const auto& [forest, starts, terms, weights] = given;
+  const std::size_t values = std::get<3>(forest).shape(0);
+  const bool fits = starts.size() == values + 1 && starts.front() == 0 && starts.back() == terms.size() &&
+                    std::is_sorted(starts.begin(), starts.end()) && weights.size() == terms.size() &&
+                    std::all_of(terms.begin(), terms.end(), [inputs](std::uint32_t term) { return term < inputs; });
+  if (!fits) throw std::invalid_argument("the terms of linear leaves must be weights of inputs, and start in order");
+  return {forest_of(problem, forest), starts, terms, weights};
+}
+
 using Doubles = std::vector<double>;
 // kind, slope, intercept, knots, values
 using GivenStep = std::tuple<int, double, double, Doubles, Doubles>;
@@ -140,16 +153,18 @@ search::Composite::Input input_of(const Problem& problem, const GivenInput& give
 
 // Units that read units before them only, from sources that are there.
 search::Composite::Unit unit_of(const GivenUnit& given, std::size_t before, std::size_t inputs, std::size_t forests,
-                                std::size_t functions) {
+                                std::size_t functions, const std::vector<search::Composite::LinearForest>& linear) {
   using Kind = search::Composite::Kind;
   const auto& [kind, source, place, reads, weights, sizes, bias, bias_size, roundings] = given;
   search::Composite::Unit made{static_cast<Kind>(kind), source, place, reads, weights, sizes, bias, bias_size, roundings};
-  const std::size_t sources = made.kind == Kind::kInput   ? inputs
-                              : made.kind == Kind::kTrees ? forests
-                              : made.kind == Kind::kSum   ? source + 1
-                                                          : functions;
+  const std::size_t sources = made.kind == Kind::kInput        ? inputs
+                              : made.kind == Kind::kTrees      ? forests
+                              : made.kind == Kind::kSum        ? source + 1
+                              : made.kind == Kind::kLinearTree ? linear.size()
+                                                               : functions;
   const bool weighed = made.kind != Kind::kSum || (weights.size() == reads.size() && sizes.size() == reads.size());
   if (source >= sources || !weighed || (made.kind == Kind::kFunction && place >= reads.size()) ||
+      (made.kind == Kind::kLinearTree && place >= linear[source].trees->all_trees().size()) ||
       std::any_of(reads.begin(), reads.end(), [before](std::uint32_t read) { return read >= before; }))
     throw std::invalid_argument("a unit must read units before it, and a source that is there");
   return made;
@@ -157,21 +172,24 @@ search::Composite::Unit unit_of(const GivenUnit& given, std::size_t before, std:
 
 // Returns how many relaxations a goal has: goals are to be given so often.
 std::size_t set_composite(Problem& problem, const std::vector<GivenInput>& inputs, const std::vector<GivenForest>& forests,
-                          const std::vector<GivenFunction>& functions, const std::vector<GivenUnit>& units,
-                          const std::vector<std::uint32_t>& outputs) {
+                          const std::vector<GivenLinearForest>& linear_forests, const std::vector<GivenFunction>& functions,
+                          const std::vector<GivenUnit>& units, const std::vector<std::uint32_t>& outputs) {
   std::vector<search::Composite::Input> read;
   for (const GivenInput& input : inputs) read.push_back(input_of(problem, input));
   std::vector<std::unique_ptr<search::Forest>> trees;
   for (const GivenForest& forest : forests) trees.push_back(forest_of(problem, forest));
+  std::vector<search::Composite::LinearForest> linear;
+  for (const GivenLinearForest& forest : linear_forests) linear.push_back(linear_forest_of(problem, forest, read.size()));
   std::vector<search::ScoreFunction> made;
   for (const auto& [kind, scale, shift, knots, values] : functions)
     made.push_back({static_cast<search::ScoreFunction::Kind>(kind), scale, shift, knots, values});
   std::vector<search::Composite::Unit> graph;
-  for (const GivenUnit& unit : units) graph.push_back(unit_of(unit, graph.size(), read.size(), trees.size(), made.size()));
+  for (const GivenUnit& unit : units)
+    graph.push_back(unit_of(unit, graph.size(), read.size(), trees.size(), made.size(), linear));
   for (const std::uint32_t output : outputs)
     if (output >= graph.size()) throw std::invalid_argument("an output must be a unit");
-  auto score = std::make_unique<search::Composite>(problem.domain, std::move(read), std::move(trees), std::move(made),
-                                                   std::move(graph), outputs);
+  auto score = std::make_unique<search::Composite>(problem.domain, std::move(read), std::move(trees), std::move(linear),
+                                                   std::move(made), std::move(graph), outputs);
   const std::size_t count = score->relaxations_per_goal();
   problem.score = std::move(score);
   return count;
@@ -362,7 +380,7 @@ void bind_search(nb::module_& m) {
            "factual"_a, "anchor"_a)
       .def("set_network", &set_network, "first"_a, "sizes"_a, "inputs"_a, "terms"_a, "bias"_a, "later"_a)
       .def("set_forest", &set_forest, "nodes"_a, "roots"_a, "output_of"_a, "values"_a, "base"_a, "divisor"_a)
-      .def("set_composite", &set_composite, "inputs"_a, "forests"_a, "functions"_a, "units"_a, "outputs"_a)
+      .def("set_composite", &set_composite, "inputs"_a, "forests"_a, "linear_forests"_a, "functions"_a, "units"_a, "outputs"_a)
       .def("add_alternative", &add_alternative, "coefficients"_a, "lower"_a, "share"_a.none())
       .def("set_circuit", &set_circuit, "circuit"_a, "targets"_a, "given"_a, "approximate"_a, "threshold"_a, "weight"_a,
            nb::keep_alive<1, 2>())

@@ -213,6 +213,8 @@ inline constexpr std::uint64_t kNodesBeforeTrees = 500;
 // work for every component: as many more for each so many of them.
 inline constexpr std::uint64_t kNodesBeforeLikelyTrees = 20;
 inline constexpr std::uint64_t kComponentsPerWait = 4;
+// Local search takes a function of trees for a line around a row: over such a share of all that the function reads.
+inline constexpr double kGuessedStep = 0.02;
 // Pairs of a leaf and a feature that its tree tests, at most: a sweep over more takes a good part of a tenth of a second.
 inline constexpr std::size_t kMostTreeWork = 4'000'000;
 // Sweeps over all features at a node that has no dual variables yet, and at one that has its parent's; and how often they are
@@ -347,6 +349,16 @@ inline constexpr double kLeastExchange = 1e-6;
 inline constexpr int kExchangeHalvings = 4;
 inline constexpr int kExchangePasses = 20;
 inline constexpr std::size_t kExchangePairs = 8;
+// Without any answer after so many nodes, one is sought, and again whenever that many more were looked at: from so many known
+// rows first. Values of a feature that are looked at; steps per feature; for how many steps a feature rests after its change; by
+// how much what is missing counts for more where no value helps; the least and the most that a row may be said to lack.
+inline constexpr std::uint64_t kNodesBeforeSeeking = 64;
+inline constexpr std::size_t kSoughtRows = 4;
+inline constexpr std::size_t kSoughtValues = 16;
+inline constexpr std::size_t kSeekingSteps = 6;
+inline constexpr std::size_t kSeekingRest = 4;
+inline constexpr double kLackGrowth = 2;
+inline constexpr double kLeastLack = 1e-3, kMostLack = 1e4;
 // Path relinking: parts of a circuit whose rows are repaired, how far neighbouring cells are looked at, and how often all values
 // of an answer are gone through.
 inline constexpr std::size_t kRelinkedParts = 3;

@@ -1,8 +1,12 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+_Forest: TypeAlias = tuple[
+    NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float
+]
 
 class Columns:
     def __init__(
@@ -123,9 +127,8 @@ class SearchProblem:
     def set_composite(
         self,
         inputs: list[tuple[int, list[float], float, float, float, list[tuple[int, float, float, list[float], list[float]]]]],
-        forests: list[
-            tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float]
-        ],
+        forests: list[_Forest],
+        linear_forests: list[tuple[_Forest, list[int], list[int], list[float]]],
         functions: list[tuple[int, float, float, list[float], list[float]]],
         units: list[tuple[int, int, int, list[int], list[float], list[float], float, float, float]],
         outputs: list[int],

@@ -38,6 +38,7 @@ Interval some_interval(Rng& rng, double size) {
 struct Growing {
   std::vector<Composite::Input> inputs;
   std::vector<std::unique_ptr<Forest>> forests;
+  std::vector<Composite::LinearForest> linear_forests;
   std::vector<ScoreFunction> functions;
   std::vector<Unit> units;
 
@@ -53,6 +54,28 @@ struct Growing {
     forests.push_back(std::move(forest));
     return add({Composite::Kind::kTrees, forests.size() - 1, 0, {}, {}, {}, 0, 0, 0});
   }
+  // Trees whose leaves weigh up to two of the inputs so far, a unit each.
+  std::vector<std::uint32_t> linear_trees(std::unique_ptr<Forest> forest, Rng& rng) {
+    Composite::LinearForest made{nullptr, {0}, {}, {}};
+    std::vector<std::uint32_t> reads, trees;
+    for (std::uint32_t u = 0; u < units.size(); ++u)
+      if (units[u].kind == Composite::Kind::kInput) reads.push_back(u);
+    std::size_t values = 0;  // those of leaves that no row reaches are among them
+    for (const Forest::Leaf& leaf : forest->all_leaves()) values = std::max(values, leaf.value + 1);
+    for (std::size_t v = 0; v < values; ++v) {
+      for (int term = below(rng, 3); term > 0; --term) {
+        made.inputs.push_back(static_cast<std::uint32_t>(below(rng, static_cast<int>(inputs.size()))));
+        made.weights.push_back(uniform(rng, -1, 1));
+      }
+      made.starts.push_back(made.inputs.size());
+    }
+    const std::size_t count = forest->all_trees().size();
+    made.trees = std::move(forest);
+    linear_forests.push_back(std::move(made));
+    for (std::size_t t = 0; t < count; ++t)
+      trees.push_back(add({Composite::Kind::kLinearTree, linear_forests.size() - 1, t, reads, {}, {}, 0, 0, 0}));
+    return trees;
+  }
   std::uint32_t sum(const std::vector<std::uint32_t>& reads, const std::vector<double>& weights, double bias) {
     std::vector<double> sizes;
     for (const double w : weights) sizes.push_back(std::abs(w));
@@ -66,8 +89,8 @@ struct Growing {
     return made;
   }
   std::unique_ptr<Composite> finish(const Domain& domain, std::vector<std::uint32_t> outputs) {
-    return std::make_unique<Composite>(domain, std::move(inputs), std::move(forests), std::move(functions), std::move(units),
-                                       std::move(outputs));
+    return std::make_unique<Composite>(domain, std::move(inputs), std::move(forests), std::move(linear_forests),
+                                       std::move(functions), std::move(units), std::move(outputs));
   }
 };
 
@@ -105,6 +128,15 @@ std::unique_ptr<Composite> some_composite(const Domain& domain, Rng& rng, bool t
     last = std::move(made);
   }
   return graph.finish(domain, {graph.sum(last, some_weights(rng, last.size()), 0), last[0]});
+}
+
+// A sum of trees with linear leaves, and a function of it.
+std::unique_ptr<Composite> some_linear_trees(const Domain& domain, Rng& rng, bool curved) {
+  Growing graph;
+  for (std::size_t j = 0; j < domain.features.size(); ++j) graph.input(some_input(domain, rng, j, curved));
+  const std::vector<std::uint32_t> trees = graph.linear_trees(some_forest(domain, rng, 3), rng);
+  const std::uint32_t sum = graph.sum(trees, some_weights(rng, trees.size()), uniform(rng, -1, 1));
+  return graph.finish(domain, {sum, graph.function({Kind::kLogistic, 2, 0, {}, {}}, {sum})[0]});
 }
 
 // Every row is below all that is said of it, and of the box; how far the greatest lies below that.
@@ -252,6 +284,87 @@ TEST_CASE("the bounds of a composite are exact at a point") {
     const double gap = gap_of(domain, *composite, some_goal(rng), box, rows_of(domain, box));
     CHECK(gap == doctest::Approx(0).epsilon(1e-9));
   }
+}
+
+TEST_CASE("the bounds of linear trees are above every row, and exact at a point") {
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    Rng rng(seed);
+    const Domain domain = small_domain(rng);
+    const auto composite = some_linear_trees(domain, rng, seed % 3 == 0);
+    const Goal goal = some_goal(rng);
+    const Box box = some_box(domain, rng);
+    gap_of(domain, *composite, goal, box, rows_of(domain, box));
+    Box point = whole(domain);
+    for (std::size_t j = 0; j < 3; ++j) point.fix(domain, j, below(rng, 3));
+    CHECK(gap_of(domain, *composite, goal, point, rows_of(domain, point)) == doctest::Approx(0).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("linear trees over one cell of every feature are a linear function, and bounded exactly") {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Rng rng(seed);
+    const Domain domain = domain_of({reals(0.1, 0.9, 0.5), categories({0, 0.5, 1.5}, 0), reals(1.1, 1.9, 1.5)});
+    const auto composite = some_linear_trees(domain, rng, false);
+    Box box = whole(domain);
+    const int cell = below(rng, 2);
+    box.keep_cells(domain, 0, cell, cell);
+    box.keep_cells(domain, 2, 1, 1);
+    box.fix(domain, 1, below(rng, 3));
+    CHECK(gap_of(domain, *composite, {{1.0, 0.0}, 0}, box, rows_of(domain, box)) == doctest::Approx(0).epsilon(1e-9));
+  }
+}
+
+// What the leaves that a row reaches add to a goal.
+double added_up(const Forest& trees, const TreeGains& gains, const Domain& domain, const std::vector<double>& row) {
+  Box point = whole(domain);
+  for (std::size_t j = 0; j < row.size(); ++j) point.fix(domain, j, row[j]);
+  double total = gains.base[0];
+  for (std::size_t l = 0; l < trees.all_leaves().size(); ++l)
+    if (trees.reaches(point, trees.all_leaves()[l])) total += gains.leaf[l];
+  return total;
+}
+
+TEST_CASE("sums of trees are above functions of trees, for rows that reach the goal; guesses are exact at their row") {
+  std::size_t reached = 0, near = 0;
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    Rng rng(seed);
+    const Domain domain = small_domain(rng);
+    Growing graph;
+    std::vector<std::uint32_t> scores, made;
+    for (int f = 0; f < 3; ++f) scores.push_back(graph.trees(some_forest(domain, rng, 3)));
+    for (int u = 0; u < 3; ++u) {
+      const Kind kind = kSingle[static_cast<std::size_t>(below(rng, static_cast<int>(kSingle.size())))];
+      const bool mixes = below(rng, 2) == 0;
+      const std::uint32_t sum = graph.sum(scores, some_weights(rng, 3), uniform(rng, -1, 1));
+      made.push_back(graph.function(some_function(rng, kind), {mixes ? sum : scores[static_cast<std::size_t>(u)]})[0]);
+    }
+    made.push_back(scores[0]);
+    const auto composite = graph.finish(domain, {graph.sum(made, some_weights(rng, 4), 0), made[0]});
+    REQUIRE(composite->trees_bound());
+    const Box box = some_box(domain, rng);
+    const Rows rows = rows_of(domain, box);
+    Goal goal = some_goal(rng);
+    goal.lower = score_of(*composite, goal, rows[static_cast<std::size_t>(below(rng, static_cast<int>(rows.size())))]);
+    const auto workspace = composite->workspace({goal});
+    REQUIRE(composite->enter({box}, *workspace));
+    Relaxation relaxation;
+    composite->relax({box}, {goal}, 0, *workspace, relaxation);
+    TreeGains gains;
+    composite->bound_by_trees({box}, {goal}, *workspace, gains);
+    for (const std::vector<double>& row : rows) {
+      const double score = score_of(*composite, goal, row);
+      TreeGains guess;
+      composite->guess_by_trees(row.data(), {goal}, guess);
+      CHECK(added_up(*composite->trees(), guess, domain, row) == doctest::Approx(score).epsilon(1e-9));
+      if (score < goal.lower) continue;
+      const double above = added_up(*composite->trees(), gains, domain, row) - score;
+      CHECK(above >= -gains.rounding[0] - relaxation.rounding);
+      ++reached;
+      near += above < 0.5 ? 1 : 0;
+    }
+  }
+  CHECK(reached > 500);
+  CHECK(near > reached / 4);
 }
 
 TEST_CASE("hard votes over reals: no bound is below a row, and no row is cheaper than what is proved") {

@@ -16,7 +16,7 @@ from scipy import optimize
 
 from likely.circuit import Leaf
 from likely.circuit.queries.evaluate import max_log_likelihood
-from likely.predictor import Composite, LinearModel, TreeEnsemble
+from likely.predictor import Composite, LinearModel, LinearTrees, TreeEnsemble
 from likely.problem import Alternative, Problem
 from likely.problem.domain import Partition, partitions
 from likely.schema.rules import LinearRow
@@ -137,6 +137,11 @@ def score_rounding(form: Any, rows: np.ndarray) -> np.ndarray:
     numbers = np.where(rows < -(2.0**999), 0.0, np.abs(rows))
     slopes = [abs(c.slope) * (numbers[:, c.feature] + abs(c.center)) + abs(c.intercept) for c in form.columns]
     sizes = np.stack(slopes, axis=1) + np.abs(form.inputs(rows))
+    if isinstance(form, LinearTrees):  # no leaf weighs more than all columns, each with the greatest of its weights
+        most = np.array([np.abs(form.weights[form.terms == c]).max(initial=0.0) for c in range(len(form.columns))])
+        size = np.abs(form.trees.values).max() + sizes @ most
+        terms = len(form.trees.roots) + len(form.columns) + 4
+        return np.asarray(2 * ROUNDOFF * terms * (len(form.trees.roots) * size + np.abs(form.trees.base).max()))
     layers = [(form.weights, form.bias)] if isinstance(form, LinearModel) else list(form.layers)
     terms = 3
     for weights, bias in layers:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
+import likely
 from likely.errors import MissingExtraError, PredictorError
 from likely.predictor import Link, Raw, TreeEnsemble, read
 from likely.predictor.reading import feed, random_rows
@@ -110,6 +113,12 @@ WRAPPERS = {
     "poisson": (LGBMRegressor, TARGET.round(), {"objective": "poisson"}),
     "gamma": (LGBMRegressor, TARGET, {"objective": "gamma"}),
     "tweedie": (LGBMRegressor, TARGET, {"objective": "tweedie"}),
+    "linear": (LGBMClassifier, TWO, {"linear_tree": True, "linear_lambda": 0.1}),
+    "linear of three": (LGBMClassifier, THREE, {"linear_tree": True}),
+    "linear dart": (LGBMClassifier, TWO, {"linear_tree": True, "boosting_type": "dart", "drop_rate": 0.5}),
+    "linear forest": (LGBMRegressor, TARGET, {"linear_tree": True, **RF}),
+    "linear squares": (LGBMRegressor, TARGET, {"linear_tree": True}),
+    "linear poisson": (LGBMRegressor, TARGET.round(), {"linear_tree": True, "objective": "poisson"}),
 }
 
 
@@ -272,7 +281,29 @@ def encoded_booster():
     return boosted(train(table, LABELS), mixed_schema(TABLE), encoder=[Raw("rate"), Raw("age"), Raw("amount")])
 
 
+def linear_trees_with_gaps():
+    """Where an input of a leaf is missing, the leaf's value counts."""
+    case = wrapped(classifier(linear_tree=True, linear_lambda=1.0), GAPS, TWO, GAP_SCHEMA)
+    assert read(case.model, GAP_SCHEMA).weights.any()
+    return case
+
+
+def linear_trees_that_miss_nothing():
+    """Without missing values, and with zeros as missing: only NaN is missing to a leaf."""
+    return wrapped(classifier(linear_tree=True, use_missing=False), CATEGORIES, TWO, GAP_SCHEMA)
+
+
+def linear_pipeline():
+    return pipeline(make_column_transformer(SCALER, (OneHotEncoder(sparse_output=False), TEXTS)), classifier(linear_tree=True))
+
+
+def linear_nameless_booster():
+    table = TABLE[NUMERIC].to_numpy(dtype=float)
+    return boosted(train(table, LABELS, linear_tree=True), NUMERIC_SCHEMA, data=lambda X: X.to_numpy(dtype=float))
+
+
 OTHERS = [
+    linear_trees_with_gaps, linear_trees_that_miss_nothing, linear_pipeline, linear_nameless_booster,
     single_precision, large_whole_numbers, odd_columns, missing_values, nothing_missing, missing_is_off, zero_as_missing,
     zero_as_missing_for_all, continued, codes, ordered_categories, dense_pipeline, sparse_pipeline, ordinal_pipeline, stopped,
     stopped_booster, booster, two_as_several, nameless_booster, encoded_booster,
@@ -288,6 +319,33 @@ class TestUses(ReaderContract):
     @pytest.fixture(params=OTHERS, ids=lambda factory: factory.__name__)
     def case(self, request):
         return made(request.param)
+
+
+def test_linear_trees_are_explained_as_by_enumeration():
+    """With missing values, of which leaves know nothing but their value."""
+    values = {"n": [*range(7), None], "m": range(6), "s": [0.0, 1.5, 4.0]}
+    rows = pd.DataFrame(list(product(*values.values())), columns=list(values), dtype=float)
+    random = np.random.default_rng(4)
+    some = rows.sample(300, replace=True, random_state=4).reset_index(drop=True)
+    merit = some["n"].fillna(3) * np.where(some["s"] > 1, 1, -0.5) - some["m"]
+    y = np.where(merit + random.normal(0, 0.5, len(some)) > 0.5, "yes", "no")
+    model = classifier(linear_tree=True, linear_lambda=0.1, num_leaves=4).fit(some, y)
+    features = [
+        Mixed("n", 0, 6, (None,), step=1.0),
+        Integer("m", 0, 5, dtype="float64"),
+        Categorical("s", [0.0, 1.5, 4.0], dtype="float64"),
+    ]
+    schema = Schema(features, constraints=[likely.schema.Increasing("m")])
+    assert read(model, schema).weights.any()
+    explainer = likely.Explainer(model, schema, nodes=8, progress=False, n_jobs=1).fit(some, y)
+    decided = model.predict(rows)
+    for i in (0, 29, 61, 97, 125):
+        row = rows.iloc[i]
+        answer = explainer.explain(row, plausibility=None, rounding=0, gap=0, may_become_missing=True)
+        others = [other for j, other in rows.iterrows() if decided[j] != decided[i] and not schema.violations(row, other)]
+        least = min((schema.cost(row, other) for other in others), default=math.inf)
+        assert (answer.best.cost if answer else math.inf) == pytest.approx(least, rel=1e-6)
+        assert likely.verify(answer, explainer).ok
 
 
 class TestFiles:
@@ -399,11 +457,6 @@ class TestRefused(Refusals):
     def test_root_of_the_target(self):
         model = small(y=TARGET, kind=LGBMRegressor, reg_sqrt=True)
         self.refuses_kind(model, "A LGBMRegressor must predict the sum of its trees; got reg_sqrt=True")
-
-    def test_linear_trees(self):
-        model = small(TABLE[["age", "rate"]], linear_tree=True)
-        message = "A LGBMClassifier must have a number in each leaf; got linear_tree=True. Hint: such a leaf mul"
-        self.refuses_kind(model, message, Schema.infer(TABLE[["age", "rate"]]))
 
     def test_several_outputs(self):
         def loss(scores, data):

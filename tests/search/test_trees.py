@@ -30,7 +30,7 @@ def decomposed(problem: Problem, limits: Limits = LIMITS, **options: Any) -> Res
     return session.solve(limits, **options)
 
 
-@given(problems(kinds=["forest"], plausible=False, rows=600), generators())
+@given(problems(kinds=["forest", "composite of trees"], plausible=False, rows=600), generators())
 def test_enumeration(problem: Problem, rng: np.random.Generator) -> None:
     for asked in variants(problem, rng, 8):
         answers = answers_of(asked)
@@ -38,7 +38,7 @@ def test_enumeration(problem: Problem, rng: np.random.Generator) -> None:
         judge(asked, decomposed(asked, follow=best), answers)
 
 
-@given(problems(kinds=["forest"], plausible=True, rows=600), generators())
+@given(problems(kinds=["forest", "composite of trees"], plausible=True, rows=600), generators())
 def test_enumeration_with_a_likelihood(problem: Problem, rng: np.random.Generator) -> None:
     for asked in variants(problem, rng, 8):
         answers = answers_of(asked)
@@ -47,7 +47,7 @@ def test_enumeration_with_a_likelihood(problem: Problem, rng: np.random.Generato
 
 
 @pytest.mark.slow
-@given(hard_problems(kinds=["forest"], plausible=True, rows=2000), generators())
+@given(hard_problems(kinds=["forest", "composite of trees"], plausible=True, rows=2000), generators())
 def test_no_likely_answer_is_lost(problem: Problem, rng: np.random.Generator) -> None:
     for asked in variants(problem, rng, 3):
         answers = answers_of(asked)
@@ -56,7 +56,12 @@ def test_no_likely_answer_is_lost(problem: Problem, rng: np.random.Generator) ->
 
 
 @pytest.mark.slow
-@given(hard_problems(kinds=["forest"], plausible=False, rows=2000), generators(), st.sampled_from([1, 3, 1000]), st.booleans())
+@given(
+    hard_problems(kinds=["forest", "composite of trees"], plausible=False, rows=2000),
+    generators(),
+    st.sampled_from([1, 3, 1000]),
+    st.booleans(),
+)
 def test_no_answer_is_lost(problem: Problem, rng: np.random.Generator, solutions: int, other_features: bool) -> None:
     limits = replace(LIMITS, solutions=solutions, other_features=other_features)
     followed = 0

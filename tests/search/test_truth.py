@@ -18,7 +18,7 @@ from tests.strategies import generators, hard_problems, problems
 
 
 @pytest.mark.parametrize("plausible", [False, True])
-@pytest.mark.parametrize("kind", ["linear", "network", "forest", "composite"])
+@pytest.mark.parametrize("kind", ["linear", "network", "forest", "linear trees", "composite"])
 @given(data=st.data())
 def test_optimum(kind: str, plausible: bool, data: st.DataObject) -> None:
     problem = data.draw(problems(kinds=[kind], plausible=plausible, rows=600))
@@ -35,9 +35,10 @@ def test_optimum_where_one_must_branch(plausible: bool, data: st.DataObject) -> 
         judge(asked, solve(asked, LIMITS), answers_of(asked))
 
 
+@pytest.mark.parametrize("kind", ["composite", "linear trees"])
 @given(data=st.data())
-def test_optimum_of_composites_where_one_must_branch(data: st.DataObject) -> None:
-    problem = data.draw(hard_problems(kinds=["composite"], rows=1000))
+def test_optimum_of_composites_where_one_must_branch(kind: str, data: st.DataObject) -> None:
+    problem = data.draw(hard_problems(kinds=[kind], rows=1000))
     for asked in variants(problem, data.draw(generators()), 4):
         judge(asked, solve(asked, LIMITS), answers_of(asked))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from likely.predictor import Column, Composite, Form, Function, Layer, LinearModel, Link, ReluNetwork, TreeEnsemble
+from likely.predictor import Column, Composite, Form, Function, Layer, LinearModel, LinearTrees, Link, ReluNetwork, TreeEnsemble
 from likely.predictor.forms import NODE
 from tests.strategies.schema import Strategy
 from tests.strategies.sources import generators, some_quarters
@@ -103,14 +103,36 @@ def forests(draw: st.DrawFn, features: Sequence[Any], *, trees: int = 4, depth: 
     return TreeEnsemble(link, classes, nodes, roots, output_of, grown.values, base, draw(st.booleans()))  # type: ignore[arg-type]
 
 
-def _functions(rng: np.random.Generator, width: int, *, jumps: bool) -> tuple[Function, ...]:
-    """Functions that cover so many numbers, some of them in groups."""
+@st.composite
+def linear_trees(draw: st.DrawFn, features: Sequence[Any], *, trees: int = 3, depth: int = 3) -> Form:
+    """Trees whose leaves weigh columns, each at random."""
+    rng, (link, outputs, classes) = draw(generators()), draw(links())
+    grown = _GrownTrees(rng, features, 1)
+    roots = [grown.grow(draw(st.integers(0, depth))) for _ in range(draw(st.integers(1, trees)))]
+    output_of = [draw(st.integers(0, outputs - 1)) for _ in roots]
+    plain = TreeEnsemble(
+        Link("identity"), (), np.array(grown.nodes, dtype=NODE), roots, output_of, grown.values, some_quarters(rng, outputs)  # type: ignore[arg-type]
+    )  # fmt: skip
+    return _with_linear_leaves(rng, link, classes, plain, _inputs(draw, rng, features))
+
+
+def _with_linear_leaves(
+    rng: np.random.Generator, link: Link, classes: tuple[Any, ...], trees: TreeEnsemble, columns: tuple[Column, ...]
+) -> Form:
+    """Trees with up to three terms in every leaf."""
+    counts = rng.integers(0, min(3, len(columns)) + 1, len(trees.values))
+    terms = np.concatenate([rng.permutation(len(columns))[:count] for count in counts])
+    return LinearTrees(link, classes, columns, trees, np.cumsum([0, *counts]), terms, some_quarters(rng, len(terms)))
+
+
+def _functions(rng: np.random.Generator, width: int, *, jumps: bool, groups: bool) -> tuple[Function, ...]:
+    """Functions that cover so many numbers, some of them in groups, if wanted."""
     single = ["identity", "relu", "logistic", "tanh", "clip", "confidence", "interpolate"] + ["above", "at_least"] * jumps
     single += ["softplus", "elu", "rising_silu", "rising_gelu"]
     made: list[Function] = []
     while (left := width - sum(function.width for function in made)) > 0:
         scale, shift = float(rng.choice([1.0, 1.0, 0.5, -2.0])), float(rng.choice([0.0, 0.25, -1.0]))
-        if left > 1 and rng.random() < 0.3:
+        if groups and left > 1 and rng.random() < 0.3:
             made.append(Function("softmax", scale, shift, width=int(rng.integers(2, left + 1))))
             continue
         kind = str(rng.choice(single))
@@ -121,10 +143,10 @@ def _functions(rng: np.random.Generator, width: int, *, jumps: bool) -> tuple[Fu
     return tuple(made)
 
 
-def some_layers(rng: np.random.Generator, widths: Sequence[int], *, jumps: bool = True) -> tuple[Layer, ...]:
+def some_layers(rng: np.random.Generator, widths: Sequence[int], *, jumps: bool = True, groups: bool = True) -> tuple[Layer, ...]:
     """Layers from so many numbers to so many."""
     return tuple(
-        Layer(_functions(rng, before, jumps=jumps), some_quarters(rng, after, before), some_quarters(rng, after))
+        Layer(_functions(rng, before, jumps=jumps, groups=groups), some_quarters(rng, after, before), some_quarters(rng, after))
         for before, after in pairwise(widths)
     )
 
@@ -133,15 +155,25 @@ def some_layers(rng: np.random.Generator, widths: Sequence[int], *, jumps: bool 
 def composites(draw: st.DrawFn, features: Sequence[Any], *, jumps: bool = True) -> Form:
     """Functions of the scores of two or three other models, one or two layers of them."""
     rng, (link, outputs, classes) = draw(generators()), draw(links())
-    kinds = draw(st.sampled_from([("linear",), ("forest",), ("linear", "network", "forest")]))
+    kinds = draw(st.sampled_from([("linear",), ("forest",), ("linear", "network", "forest", "linear trees")]))
     members = tuple(draw(st.lists(forms(features, kinds), min_size=1, max_size=3)))
     widths = [sum(member.outputs for member in members), *draw(st.lists(st.integers(1, 3), max_size=1)), outputs]
     return Composite(link, classes, members, some_layers(rng, widths, jumps=jumps))
 
 
+@st.composite
+def composites_of_trees(draw: st.DrawFn, features: Sequence[Any]) -> Form:
+    """Functions of one number each of the scores of forests, as calibrated forests are."""
+    rng, (link, outputs, classes) = draw(generators()), draw(links())
+    members = tuple(draw(st.lists(forests(features), min_size=1, max_size=3)))
+    widths = [sum(member.outputs for member in members), *draw(st.lists(st.integers(1, 3), max_size=1)), outputs]
+    return Composite(link, classes, members, some_layers(rng, widths, groups=False))
+
+
 def forms(features: Sequence[Any], kinds: Sequence[str] = ("linear", "network", "forest")) -> Strategy[Form]:
     """A model of one of the kinds."""
-    made = {"linear": linear_forms, "network": networks, "forest": forests, "composite": composites}
+    made = {"linear": linear_forms, "network": networks, "forest": forests, "linear trees": linear_trees, "composite": composites}
+    made["composite of trees"] = composites_of_trees
     return st.one_of([made[kind](features) for kind in kinds])
 
 
@@ -150,6 +182,10 @@ def some_form(rng: np.random.Generator, features: Sequence[Any], kind: str) -> F
     count = int(rng.integers(2, 4))
     link, outputs = (Link("logistic"), 1) if count == 2 else (Link("softmax"), 3)
     classes = ("x", "y", "z")[:count]
+    if kind == "composite of trees":
+        members = [some_form(rng, features, "forest") for _ in range(rng.integers(1, 4))]
+        width = sum(member.outputs for member in members)
+        return Composite(link, classes, tuple(members), some_layers(rng, [width, outputs], groups=False))
     if kind == "composite":
         members = [some_form(rng, features, str(rng.choice(["linear", "network", "forest"]))) for _ in range(rng.integers(1, 4))]
         width = sum(member.outputs for member in members)
@@ -164,6 +200,12 @@ def some_form(rng: np.random.Generator, features: Sequence[Any], kind: str) -> F
         Column(j, 1.0 if f.numeric else 0.0, 0.0, tuple(some_quarters(rng, len(f.atoms), zeros=0)), not f.numeric)
         for j, f in enumerate(features)
     )
+    if kind == "linear trees":
+        grown = _GrownTrees(rng, features, 1)
+        roots, nowhere = [grown.grow(3) for _ in range(4)], np.zeros(outputs)
+        places = np.arange(4) % outputs
+        trees = TreeEnsemble(Link("identity"), (), np.array(grown.nodes, dtype=NODE), roots, places, grown.values, nowhere)  # type: ignore[arg-type]
+        return _with_linear_leaves(rng, link, classes, trees, columns)
     widths = [len(columns), *([] if kind == "linear" else rng.integers(3, 9, rng.integers(1, 4)).tolist()), outputs]
     layers = [(some_quarters(rng, after, before), some_quarters(rng, after)) for before, after in pairwise(widths)]
     if kind == "linear":

@@ -7,67 +7,34 @@
 #include <utility>
 
 #include "../tolerances.hpp"
+#include "composite_parts.hpp"
 
 namespace likely::search {
 
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr std::uint8_t kUp = 1, kDown = 2;
-
-double size_of(const Interval& range) { return std::max(std::abs(range.low), std::abs(range.high)); }
 
 }  // namespace
 
-// A linear function of units that is an upper bound: while it is carried backwards, of units less and less far from the inputs.
-struct Composite::Carried {
-  std::vector<double> coefficient;  // per unit
-  double constant = 0;
-  double slack = 0;  // what rounding may add
-};
-
-// The values of a box.
-struct Composite::Values {
-  struct One {
-    std::size_t feature, place;  // of an atom or cell among those of all features
-    bool atom;
-    double low, high;  // of a cell, within the box
-  };
-  std::vector<One> all;
-};
-
-struct Composite::Workspace final : ScoreWorkspace {
-  std::vector<std::vector<Goal>> requests;               // of each forest: bounds of what is wanted
-  std::vector<std::unique_ptr<ScoreWorkspace>> forests;  // theirs
-  std::vector<std::vector<Relaxation>> relaxations;      // of each forest and request
-  std::vector<std::size_t> upper, lower;                 // per unit: the request that bounds an output of a forest
-  struct Ask {
-    std::vector<std::pair<std::size_t, std::size_t>> trees;  // requests: forest and number
-    std::vector<std::pair<std::uint32_t, double>> units;     // functions that trees have a part in, and their coefficients
-    Carried inputs;                                          // the rest, before it is carried backwards
-  };
-  std::vector<Ask> asks;                       // per goal, if there are trees
-  std::vector<std::uint8_t> needs;             // per unit: which of its bounds per value are needed
-  std::vector<Interval> range;                 // per unit, over the box
-  Values values;                               // of the box
-  std::vector<std::vector<double>> low, high;  // per unit that trees have a part in, and value
-  Carried carried;
-  Relaxation relaxation;
-  std::vector<double> gaps, buffer;
-};
-
 Composite::Composite(const Domain& domain, std::vector<Input> inputs, std::vector<std::unique_ptr<Forest>> forests,
-                     std::vector<ScoreFunction> functions, std::vector<Unit> units, std::vector<std::uint32_t> outputs)
+                     std::vector<LinearForest> linear_forests, std::vector<ScoreFunction> functions, std::vector<Unit> units,
+                     std::vector<std::uint32_t> outputs)
     : domain_(domain),
       inputs_(std::move(inputs)),
       forests_(std::move(forests)),
+      linear_forests_(std::move(linear_forests)),
       functions_(std::move(functions)),
       units_(std::move(units)),
       outputs_(std::move(outputs)) {
   find_dependencies();
   measure_trees();
   measure_rounding();
+  const bool single = std::none_of(units_.begin(), units_.end(), [&](const Unit& unit) {
+    return unit.kind == Kind::kFunction && functions_[unit.source].of_group();
+  });
+  if (!forests_.empty() && inputs_.empty() && single) all_trees_ = Forest::joined(forests_);
 }
 
 void Composite::find_dependencies() {
@@ -75,17 +42,17 @@ void Composite::find_dependencies() {
   inputs_of_.resize(domain_.features.size());
   of_atom_.resize(domain_.atoms);
   on_inputs_.assign(units_.size(), 0);
-  on_trees_ = feeds_ = first_sum_ = on_inputs_;
+  on_trees_ = feeds_ = on_inputs_;
+  leaf_weights_.resize(units_.size());
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const Unit& unit = units_[u];
     if (unit.kind == Kind::kInput) unit_of_input_[unit.source] = u;
     on_inputs_[u] = unit.kind == Kind::kInput;
-    on_trees_[u] = unit.kind == Kind::kTrees;
-    first_sum_[u] = unit.kind == Kind::kSum;
+    on_trees_[u] = unit.kind == Kind::kTrees || unit.kind == Kind::kLinearTree;
+    if (unit.kind == Kind::kLinearTree) read_leaves(u);
     for (const std::uint32_t read : unit.reads) {
       on_inputs_[u] |= on_inputs_[read];
       on_trees_[u] |= on_trees_[read];
-      if (units_[read].kind != Kind::kInput) first_sum_[u] = 0;
       if (unit.kind == Kind::kFunction) feeds_[read] = 1;
     }
   }
@@ -100,7 +67,8 @@ void Composite::find_dependencies() {
       if (input.atoms[k] != 0) of_atom_[f.first_atom + k].emplace_back(i, input.atoms[k]);
   }
   any_inputs_ = !inputs_.empty();
-  per_value_ |= !forests_.empty();
+  any_trees_ = !forests_.empty() || !linear_forests_.empty();
+  per_value_ |= any_trees_;
 }
 
 // What the outputs of forests can be over the whole domain.
@@ -140,6 +108,13 @@ void Composite::measure_rounding() {
         range[u] = tree_range_[u];
         off[u] = forests_[unit.source]->greatest_rounding()[unit.place];
         break;
+      case Kind::kLinearTree: {
+        Reached reached;
+        find_reached(box, u, range, reached);
+        range[u] = {-tree_bound(u, reached, -1, {}), tree_bound(u, reached, 1, {})};
+        off[u] = lost_in_leaves(u, range, off);
+        break;
+      }
       case Kind::kSum:
         range[u] = of_sum(unit, range);
         off[u] = lost(unit, range);
@@ -159,6 +134,7 @@ void Composite::measure_rounding() {
     }
   }
   for (const std::uint32_t u : outputs_) greatest_rounding_.push_back(off[u]);
+  domain_range_ = std::move(range);
 }
 
 double Composite::lost(const Unit& unit, const std::vector<Interval>& range) const {
@@ -168,7 +144,16 @@ double Composite::lost(const Unit& unit, const std::vector<Interval>& range) con
 }
 
 void Composite::outputs(const double* row, std::vector<double>& scores) const {
-  std::vector<double> value(units_.size()), group;
+  std::vector<double> value;
+  evaluate(row, value);
+  scores.clear();
+  for (const std::uint32_t u : outputs_) scores.push_back(value[u]);
+}
+
+// What all units are at a row.
+void Composite::evaluate(const double* row, std::vector<double>& value) const {
+  std::vector<double> group;
+  value.resize(units_.size());
   std::vector<std::vector<double>> trees(forests_.size());
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const Unit& unit = units_[u];
@@ -187,6 +172,7 @@ void Composite::outputs(const double* row, std::vector<double>& scores) const {
         if (trees[unit.source].empty()) forests_[unit.source]->outputs(row, trees[unit.source]);
         value[u] = trees[unit.source][unit.place];
         break;
+      case Kind::kLinearTree: value[u] = at_leaf(unit, row, value); break;
       case Kind::kSum:
         value[u] = unit.bias;
         for (std::size_t r = 0; r < unit.reads.size(); ++r) value[u] += unit.weights[r] * value[unit.reads[r]];
@@ -204,8 +190,6 @@ void Composite::outputs(const double* row, std::vector<double>& scores) const {
       }
     }
   }
-  scores.clear();
-  for (const std::uint32_t u : outputs_) scores.push_back(value[u]);
 }
 
 // The units' bounds where every feature has one value are what rounding leaves open.
@@ -227,6 +211,8 @@ void Composite::rounding(const double* row, std::vector<double>& out) const {
         forests_[f]->rounding(row, off[f]);
       }
       range[u] = {trees[f][unit.place] - off[f][unit.place], trees[f][unit.place] + off[f][unit.place]};
+    } else if (unit.kind == Kind::kLinearTree) {
+      range[u] = at_leaf(unit, row, range);
     } else {
       range[u] = unit.kind == Kind::kSum ? of_sum(unit, range) : of_function(unit, range);
     }
@@ -240,16 +226,18 @@ void Composite::rounding(const double* row, std::vector<double>& out) const {
 std::unique_ptr<ScoreWorkspace> Composite::workspace(const std::vector<Goal>& goals) const {
   auto made = std::make_unique<Workspace>();
   made->range.resize(units_.size());
+  made->reached.resize(units_.size());
   made->requests.resize(forests_.size());
   made->upper.assign(units_.size(), kNone);
-  made->lower = made->upper;
+  made->lower = made->late_upper = made->late_lower = made->upper;
   made->low.resize(units_.size());
   made->high.resize(units_.size());
   made->needs.assign(units_.size(), 0);
-  if (!forests_.empty()) request(goals, *made);
+  if (any_trees_) request(goals, *made);
   for (std::size_t f = 0; f < forests_.size(); ++f) {
     made->forests.push_back(forests_[f]->workspace(made->requests[f]));
     made->relaxations.emplace_back(made->requests[f].size());
+    if (!all_trees_) made->asked.push_back(made->requests[f].size());
   }
   return made;
 }
@@ -307,7 +295,7 @@ void Composite::request(const std::vector<Goal>& goals, Workspace& work) const {
       one[unit.place] = -1;
       if ((need & kDown) != 0) work.lower[u] = add(unit.source, one);
     }
-    for (std::size_t r = 0; r < unit.reads.size(); ++r) {
+    for (std::size_t r = 0; r < unit.reads.size() && unit.kind != Kind::kLinearTree; ++r) {
       if (unit.kind == Kind::kSum)
         work.needs[unit.reads[r]] |= unit.weights[r] >= 0 ? need : turned;
       else if (functions_[unit.source].of_group())
@@ -315,6 +303,16 @@ void Composite::request(const std::vector<Goal>& goals, Workspace& work) const {
       else
         work.needs[unit.reads[r]] |= functions_[unit.source].scale >= 0 ? need : turned;
     }
+  }
+  if (!all_trees_) return;
+  for (const std::vector<Goal>& known : work.requests) work.asked.push_back(known.size());
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    if (work.needs[u] == 0 || units_[u].kind != Kind::kTrees) continue;
+    std::vector<double> one(outputs_of(units_[u].source), 0.0);
+    one[units_[u].place] = 1;
+    work.late_upper[u] = add(units_[u].source, one);
+    one[units_[u].place] = -1;
+    work.late_lower[u] = add(units_[u].source, one);
   }
 }
 
@@ -357,13 +355,13 @@ bool Composite::enter(const Region& region, ScoreWorkspace& workspace) const {
   auto& work = static_cast<Workspace&>(workspace);
   bound_trees(region, work);
   bound_units(region.box, work);
-  if (!forests_.empty()) bound_values(region.box, work);
+  if (any_trees_) bound_values(region.box, work);
   return true;
 }
 
 void Composite::bound_trees(const Region& region, Workspace& work) const {
   for (std::size_t f = 0; f < forests_.size(); ++f)
-    for (std::size_t r = 0; r < work.requests[f].size(); ++r)
+    for (std::size_t r = 0; r < work.asked[f]; ++r)
       forests_[f]->relax(region, work.requests[f], r, *work.forests[f], work.relaxations[f][r]);
 }
 
@@ -381,6 +379,10 @@ void Composite::bound_units(const Box& box, Workspace& work) const {
         break;
       }
       case Kind::kFunction: range[u] = of_function(unit, range); break;
+      case Kind::kLinearTree:
+        find_reached(box, u, range, work.reached[u]);
+        range[u] = {-tree_bound(u, work.reached[u], -1, {}), tree_bound(u, work.reached[u], 1, {})};
+        break;
       case Kind::kSum: {
         range[u] = of_sum(unit, range);
         if (!on_inputs_[u] || !feeds_[u]) break;
@@ -389,7 +391,7 @@ void Composite::bound_units(const Box& box, Workspace& work) const {
           carried.coefficient.assign(units_.size(), 0.0);
           carried.coefficient[u] = sign;
           carried.constant = carried.slack = 0;
-          carry_backwards(range, carried);
+          carry_backwards(work, carried);
           by_feature(box, carried, work.relaxation);
           const double upper = work.relaxation.upper + work.relaxation.rounding;
           if (sign > 0)
@@ -405,7 +407,8 @@ void Composite::bound_units(const Box& box, Workspace& work) const {
 }
 
 // Replaces, from the last unit to the first, what is bounded by what it reads: in the end, only inputs are left.
-void Composite::carry_backwards(const std::vector<Interval>& range, Carried& carried, std::vector<double>* gaps) const {
+void Composite::carry_backwards(const Workspace& work, Carried& carried, std::vector<double>* gaps) const {
+  const std::vector<Interval>& range = work.range;
   for (std::size_t u = units_.size(); u-- > 0;) {
     const double c = carried.coefficient[u];
     const Unit& unit = units_[u];
@@ -415,6 +418,10 @@ void Composite::carry_backwards(const std::vector<Interval>& range, Carried& car
       carried.constant += c * unit.bias;
       carried.slack += std::abs(c) * lost(unit, range);
       for (std::size_t r = 0; r < unit.reads.size(); ++r) carried.coefficient[unit.reads[r]] += c * unit.weights[r];
+      continue;
+    }
+    if (unit.kind == Kind::kLinearTree) {
+      carry_tree(work, u, c, carried, gaps);
       continue;
     }
     const bool constant = unit.kind == Kind::kTrees || functions_[unit.source].of_group() || !on_inputs_[u];
@@ -559,6 +566,10 @@ void Composite::attribute(const Workspace& work, std::vector<double> gaps, Relax
       out.attribution[inputs_[unit.source].feature] += gaps[u];
       continue;
     }
+    if (unit.kind == Kind::kLinearTree) {
+      attribute_tree(work, u, gaps[u], out);
+      continue;
+    }
     auto part = [&](std::size_t r) {
       const Interval& read = work.range[unit.reads[r]];
       return (unit.kind == Kind::kSum ? std::abs(unit.weights[r]) : 1.0) * (read.high - read.low);
@@ -572,11 +583,11 @@ void Composite::attribute(const Workspace& work, std::vector<double> gaps, Relax
 // -- bounds per value -----------------------------------------------------------------------------------------------------
 
 // `sign` times an upper bound, for every value: all other features at their best.
-void Composite::to_values(const Carried& carried, const Relaxation& relaxation, const Values& values, double sign,
+void Composite::to_values(const Carried& carried, const Relaxation& relaxation, const std::vector<Value>& values, double sign,
                           std::vector<double>& out) const {
-  out.resize(values.all.size());
+  out.resize(values.size());
   for (std::size_t v = 0; v < out.size(); ++v) {
-    const Values::One& value = values.all[v];
+    const Value& value = values[v];
     const std::size_t j = value.feature;
     double own = 0;
     if (value.atom) {
@@ -590,7 +601,7 @@ void Composite::to_values(const Carried& carried, const Relaxation& relaxation, 
 }
 
 void Composite::bound_values(const Box& box, Workspace& work) const {
-  std::vector<Values::One>& all = work.values.all;
+  std::vector<Value>& all = work.values;
   all.clear();
   for (std::size_t j = 0; j < domain_.features.size(); ++j) {
     const Feature& f = domain_.features[j];
@@ -618,6 +629,9 @@ void Composite::bound_values(const Box& box, Workspace& work) const {
       };
       fill(work.upper[u], 1, high);
       fill(work.lower[u], -1, low);
+    } else if (unit.kind == Kind::kLinearTree) {
+      if ((need & kUp) != 0) bound_tree_values(u, 1, work, high);
+      if ((need & kDown) != 0) bound_tree_values(u, -1, work, low);
     } else if (unit.kind == Kind::kSum) {
       const double off = lost(unit, work.range);
       low.assign(all.size(), unit.bias - off);
@@ -642,7 +656,7 @@ void Composite::bound_values(const Box& box, Workspace& work) const {
         carried.constant = carried.slack = 0;
         for (std::size_t r = 0; r < unit.reads.size(); ++r)
           if (!on_trees_[unit.reads[r]]) carried.coefficient[unit.reads[r]] += sign * unit.weights[r];
-        carry_backwards(work.range, carried);
+        carry_backwards(work, carried);
         by_feature(box, carried, work.relaxation);
         to_values(carried, work.relaxation, work.values, sign, work.buffer);
         std::vector<double>& out = sign > 0 ? high : low;
@@ -673,7 +687,7 @@ void Composite::bound_values(const Box& box, Workspace& work) const {
 }
 
 void Composite::relax_per_value(const std::vector<Goal>& goals, std::size_t g, Workspace& work, Relaxation& out) const {
-  const std::vector<Values::One>& all = work.values.all;
+  const std::vector<Value>& all = work.values;
   Workspace::Ask& ask = work.asks[g];
   std::vector<double>& total = work.gaps;
   total.assign(all.size(), 0.0);
@@ -727,21 +741,21 @@ void Composite::relax(const Region& region, const std::vector<Goal>& goals, std:
   if (additive) {
     start(goals[g], work.carried);
     work.gaps.assign(units_.size(), 0.0);
-    carry_backwards(work.range, work.carried, &work.gaps);
+    carry_backwards(work, work.carried, &work.gaps);
     by_feature(region.box, work.carried, out);
     out.rounding += goals[g].rounding({});
     attribute(work, work.gaps, out);
     return;
   }
-  if (forests_.empty()) {
+  if (!any_trees_) {
     // Curves only: the sum over features, value by value.
     start(goals[g], work.carried);
     work.asks.assign(goals.size(), {});
-    carry_backwards(work.range, work.carried);
+    carry_backwards(work, work.carried);
     bound_values(region.box, work);
   } else {
     work.carried = work.asks[g].inputs;
-    carry_backwards(work.range, work.carried);
+    carry_backwards(work, work.carried);
   }
   by_feature(region.box, work.carried, work.relaxation);
   const double off = std::exchange(work.relaxation.rounding, 0.0);

@@ -129,16 +129,7 @@ class Exchange {
     return best;
   }
 
-  // By how much the row does more than it must: per goal, in likelihood, in coherence.
-  std::vector<double> surplus() {
-    RowValues& values = workspace_.row_values;
-    evaluate_row(problem_, row_, alternative_, workspace_, values);
-    std::vector<double> left;
-    for (const Goal& goal : problem_.goals(alternative_)) left.push_back(goal.score(values.outputs) - goal.lower);
-    if (problem_.likelihood) left.push_back(values.log_likelihood - problem_.likelihood_threshold);
-    if (problem_.coherence) left.push_back(values.coherence - problem_.coherence_threshold);
-    return left;
-  }
+  std::vector<double> surplus() { return surpluses(problem_, row_, alternative_, workspace_); }
 
   // How far a number can go for less than so much; the number itself if there is none.
   static double affordable(const Feature& f, double from, double direction, double saved) {
@@ -157,16 +148,11 @@ class Exchange {
   // As near to where it came from as the row remains an answer, if it cost something to go.
   void pull(std::size_t j, double missed) {
     const Feature& f = features()[j];
-    double enough = row_[j];
-    if (!(f.cost(enough) > f.cost(missed))) return;
-    for (int i = 0; i < tolerance::kPullBackSteps; ++i) {
-      const double middle = 0.5 * enough + 0.5 * missed;
-      row_[j] = enough > missed ? f.up_to_grid(middle) : f.down_to_grid(middle);
-      if (row_[j] == enough) break;
-      const bool answer = f.cell_of(row_[j]) >= 0 && is_an_answer();
-      (answer ? enough : missed) = row_[j];
-    }
-    row_[j] = enough;
+    if (!(f.cost(row_[j]) > f.cost(missed))) return;
+    row_[j] = nearest_answer(f, row_[j], missed, [&](double value) {
+      row_[j] = value;
+      return is_an_answer();
+    });
   }
 
   const Problem& problem_;

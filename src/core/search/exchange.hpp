@@ -10,9 +10,9 @@
 
 namespace likely::search {
 
-// Improves an answer until no exchange makes it cheaper, while there is `more` time. Where goal and
-// likelihood are both just reached, no number can go back alone: answers end there that are up to a tenth too costly, and on a
-// fine grid the last hundredth of a percent is never found by rounding. For costs alone, without a weight of likelihood.
+// Improves an answer until no exchange makes it cheaper, while there is `more` time. Where goal and likelihood are both just
+// reached, no number can go back alone; and on a fine grid, rounding never finds the last small gain. For costs alone, without a
+// weight of likelihood.
 void exchange(const Problem& problem, std::uint32_t alternative, std::vector<double> answer, SolutionPool& pool,
               Workspace& workspace, const std::function<bool()>& more);
 

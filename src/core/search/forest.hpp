@@ -21,6 +21,9 @@ class Forest final : public Score {
   Forest(const Domain& domain, std::vector<TreeNode> nodes, const std::vector<std::int32_t>& roots,
          const std::vector<std::int32_t>& output_of, std::vector<double> values, std::vector<double> base, double divisor);
 
+  // All trees of several forests of one domain, in order; it has their tests and leaves, and one output that means nothing.
+  static std::unique_ptr<Forest> joined(const std::vector<std::unique_ptr<Forest>>& forests);
+
   std::unique_ptr<ScoreWorkspace> workspace(const std::vector<Goal>& goals) const override;
   bool enter(const Region& /*region*/, ScoreWorkspace& /*workspace*/) const override { return true; }
   void relax(const Region& region, const std::vector<Goal>& goals, std::size_t g, ScoreWorkspace& workspace,
@@ -58,7 +61,13 @@ class Forest final : public Score {
   // What a leaf of a tree adds to the score of a goal; and what all rows have.
   double gain(const Tree& tree, const Leaf& leaf, const Goal& goal) const { return value(tree.output, leaf.value, goal); }
   double base_gain(const Goal& goal) const;
-  // Whether some row of a box reaches a leaf.
+  // Where the values of the leaf that a row reaches start, and the value there.
+  std::size_t value_of(const Tree& tree, const double* row) const {
+    return static_cast<std::size_t>(leaf_values(tree.root, row) - values_.data());
+  }
+  double value_at(std::size_t place) const { return values_[place]; }
+  // Whether some row of a box reaches a leaf; and whether a condition allows an atom.
+  bool has_atom(const Condition& asked, std::size_t k) const { return (words_[asked.word + k / 64] >> (k % 64) & 1) != 0; }
   bool reaches(const Box& box, const Leaf& leaf) const;
 
  private:

@@ -218,6 +218,25 @@ Forest::Forest(const Domain& domain, std::vector<TreeNode> nodes, const std::vec
   measure_leaves();
 }
 
+std::unique_ptr<Forest> Forest::joined(const std::vector<std::unique_ptr<Forest>>& forests) {
+  std::vector<TreeNode> nodes;
+  std::vector<std::int32_t> roots;
+  std::vector<double> values;
+  for (const std::unique_ptr<Forest>& forest : forests) {
+    const auto first = static_cast<std::int32_t>(nodes.size()), first_value = static_cast<std::int32_t>(values.size());
+    for (TreeNode node : forest->nodes_) {
+      node.inside += node.feature >= 0 ? first : first_value;
+      node.outside += node.feature >= 0 ? first : 0;
+      nodes.push_back(node);
+    }
+    for (const Tree& tree : forest->trees_) roots.push_back(tree.root + first);
+    values.insert(values.end(), forest->values_.begin(), forest->values_.end());
+  }
+  const std::vector<std::int32_t> output_of(roots.size(), 0);
+  return std::make_unique<Forest>(forests.front()->domain_, std::move(nodes), roots, output_of, std::move(values),
+                                  std::vector<double>{0.0}, 1.0);
+}
+
 void Forest::measure_leaves() {
   spread_.assign(base_.size(), 0.0);
   for (const double base : base_) least_size_.push_back(std::abs(base) / divisor_);

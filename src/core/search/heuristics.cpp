@@ -82,22 +82,28 @@ void remove_changes(const Problem& problem, std::vector<double> row, std::uint32
   }
 }
 
+double nearest_answer(const Feature& f, double enough, double missed, const std::function<bool(double)>& is_one) {
+  for (int i = 0; i < tolerance::kPullBackSteps; ++i) {
+    const double middle = 0.5 * enough + 0.5 * missed;
+    const double tried = enough > missed ? f.up_to_grid(middle) : f.down_to_grid(middle);
+    if (tried == enough) break;
+    (f.cell_of(tried) >= 0 && is_one(tried) ? enough : missed) = tried;
+  }
+  return enough;
+}
+
 void pull_back(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
                Workspace& workspace) {
   const std::vector<Feature>& features = problem.domain.features;
   for (const std::size_t j : by_cost(features, row)) {
     const Feature& f = features[j];
-    if (std::isnan(f.factual) || row[j] == f.factual || f.atom_of(row[j]) >= 0 || f.cell_of(f.factual) < 0) continue;
-    double enough = row[j], missed = f.factual;
-    for (int i = 0; i < tolerance::kPullBackSteps; ++i) {
-      const double middle = i == 0 ? f.factual : 0.5 * enough + 0.5 * missed;
-      row[j] = enough > f.factual ? f.up_to_grid(middle) : f.down_to_grid(middle);
-      if (row[j] == enough) break;
-      const bool answer = f.cell_of(row[j]) >= 0 && test_row(problem, row, alternative, pool, workspace);
-      (answer ? enough : missed) = row[j];
-      if (row[j] == f.factual && answer) break;
-    }
-    row[j] = enough;
+    const double from = row[j];
+    if (std::isnan(f.factual) || from == f.factual || f.atom_of(from) >= 0 || f.cell_of(f.factual) < 0) continue;
+    const auto is_one = [&](double value) {
+      row[j] = value;
+      return test_row(problem, row, alternative, pool, workspace);
+    };
+    row[j] = is_one(f.factual) ? f.factual : nearest_answer(f, from, f.factual, is_one);
   }
 }
 

@@ -29,6 +29,10 @@ void single_change_scan(const Problem& problem, SolutionPool& pool, Workspace& w
 void remove_changes(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,
                     Workspace& workspace);
 
+// Of the numbers between one with which a row is an answer and one with which it is none, the one next to the latter with which
+// it is, by bisection.
+double nearest_answer(const Feature& f, double enough, double missed, const std::function<bool(double)>& is_one);
+
 // Pull back: every number goes back towards the factual as far as the row remains an answer (bisection), the costliest change
 // first.
 void pull_back(const Problem& problem, std::vector<double> row, std::uint32_t alternative, SolutionPool& pool,

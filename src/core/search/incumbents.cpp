@@ -124,6 +124,17 @@ void evaluate_row(const Problem& problem, const std::vector<double>& row, std::u
   out.coherence = problem.coherence ? problem.coherence->exact(row.data(), alternative, workspace.row_buffers) : 0;
 }
 
+std::vector<double> surpluses(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative,
+                              Workspace& workspace) {
+  RowValues& values = workspace.row_values;
+  evaluate_row(problem, row, alternative, workspace, values);
+  std::vector<double> left;
+  for (const Goal& goal : problem.goals(alternative)) left.push_back(goal.score(values.outputs) - goal.lower);
+  if (problem.likelihood) left.push_back(values.log_likelihood - problem.likelihood_threshold);
+  if (problem.coherence) left.push_back(values.coherence - problem.coherence_threshold);
+  return left;
+}
+
 namespace {
 
 // The rounding of a row is looked at only if that of all rows would make a difference.

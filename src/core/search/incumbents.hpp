@@ -76,5 +76,8 @@ bool is_answer(const Problem& problem, const std::vector<double>& row, std::uint
 // The classifier's outputs and the log-likelihood of a row.
 void evaluate_row(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative, Workspace& workspace,
                   RowValues& out);
+// By how much a row does more than it must: per goal, then in likelihood and coherence, if they have thresholds.
+std::vector<double> surpluses(const Problem& problem, const std::vector<double>& row, std::uint32_t alternative,
+                              Workspace& workspace);
 
 }  // namespace likely::search

@@ -58,8 +58,17 @@ std::size_t bytes_of(const Node& node) {
 
 TreeWork::TreeWork(const Problem& problem) : links(*problem.score->trees()) {
   for (std::uint32_t a = 0; a < problem.alternatives.size(); ++a) {
+    const bool likely = problem.likelihood && problem.likelihood_threshold > -kInf;
+    if (problem.score->trees_bound()) {
+      duals.emplace_back(links, problem.goals(a).size());
+      if (likely)
+        moves.emplace_back(*problem.score, problem.goals(a), *problem.likelihood, a, problem.likelihood_threshold);
+      else
+        moves.emplace_back(*problem.score, problem.goals(a));
+      continue;
+    }
     duals.emplace_back(links, problem.goals(a));
-    if (problem.likelihood && problem.likelihood_threshold > -kInf)
+    if (likely)
       moves.emplace_back(links.forest, problem.goals(a), *problem.likelihood, a, problem.likelihood_threshold);
     else
       moves.emplace_back(links.forest, problem.goals(a));

@@ -49,16 +49,13 @@ class Path {
 
   // What a row lacks of goals and of likelihood, in nats.
   double missing_of(const std::vector<double>& row) {
-    RowValues& values = workspace_.row_values;
-    evaluate_row(problem_, row, node_.alternative, workspace_, values);
-    const std::vector<Goal>& goals = problem_.goals(node_.alternative);
+    const std::vector<double> surplus = surpluses(problem_, row, node_.alternative, workspace_);
+    const std::size_t goals = problem_.goals(node_.alternative).size();
     double missing = 0;
-    for (std::size_t g = 0; g < goals.size(); ++g) {
-      const double price = g < prices_.goals.size() && prices_.goals[g] > 0 ? prices_.goals[g] : 1;
-      missing += price * std::max(0.0, goals[g].lower - goals[g].score(values.outputs));
+    for (std::size_t i = 0; i < surplus.size(); ++i) {
+      const double price = i < goals && i < prices_.goals.size() && prices_.goals[i] > 0 ? prices_.goals[i] : 1;
+      missing += price * std::max(0.0, -surplus[i]);
     }
-    if (problem_.likelihood) missing += std::max(0.0, problem_.likelihood_threshold - values.log_likelihood);
-    if (problem_.coherence) missing += std::max(0.0, problem_.coherence_threshold - values.coherence);
     return missing;
   }
 

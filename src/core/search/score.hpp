@@ -96,6 +96,13 @@ struct ScoreWorkspace {
 class Forest;
 class Network;
 
+// What the leaves of trees add to the scores of goals, or to upper bounds of them.
+struct TreeGains {
+  std::vector<double> leaf;      // per leaf and goal
+  std::vector<double> base;      // per goal: what all rows have
+  std::vector<double> rounding;  // per goal: by how much the sum, or the score of a row, may be off for want of digits
+};
+
 // A classifier, as far as the search must know it.
 class Score {
  public:
@@ -120,8 +127,15 @@ class Score {
   virtual bool constant_on_cells() const = 0;
   // The network whose hidden units can be split on; none if there are none.
   virtual const Network* hidden_units() const { return nullptr; }
-  // The trees that the scores are sums of; none if they are not.
+  // The trees that the scores are sums of, or over a region are bounded by; none if there are none.
   virtual const Forest* trees() const { return nullptr; }
+  // Whether they only bound the scores: then, what their leaves add to bounds of all goals that hold for the rows of a region,
+  // which was entered, that reach the goals.
+  virtual bool trees_bound() const { return false; }
+  virtual void bound_by_trees(const Region& /*region*/, const std::vector<Goal>& /*goals*/, ScoreWorkspace& /*workspace*/,
+                              TreeGains& /*out*/) const {}
+  // And, as a guess, what they add near a row, where the sum is the row's score.
+  virtual void guess_by_trees(const double* /*row*/, const std::vector<Goal>& /*goals*/, TreeGains& /*out*/) const {}
 };
 
 }  // namespace likely::search

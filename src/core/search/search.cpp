@@ -8,6 +8,7 @@
 #include "exchange.hpp"
 #include "heuristics.hpp"
 #include "pricing.hpp"
+#include "seeking.hpp"
 #include "tree_search.hpp"
 #include "units.hpp"
 
@@ -69,6 +70,7 @@ Result Search::run(const std::vector<std::vector<double>>& starts) {
   while (!queue_.empty() && go_on()) {
     if (has_price_work_ && queue_.made() >= problem_.nodes_before_prices) begin_prices(starts);
     if (!walked_ && statistics_.nodes >= problem_.nodes_before_ranges) walk_from_others(starts);
+    if (statistics_.nodes >= next_seeking_) seek_answers(starts);
     if (statistics_.nodes >= next_exchange_) exchange_in_answers();
     if (has_tree_work_ && statistics_.nodes == nodes_before_trees(problem_)) begin_trees(starts);
     if (statistics_.nodes >= problem_.nodes_before_rounds && !recorder_)
@@ -111,6 +113,15 @@ void Search::exchange_in_answers() {
     exchange(problem_, a, best->row, pool_, workspace_of(0), [this] { return go_on(); });
     exchanged_[a] = pool_.best_of(a)->objective;
   }
+}
+
+// From more rows each time.
+void Search::seek_answers(const std::vector<std::vector<double>>& starts) {
+  next_seeking_ = 2 * statistics_.nodes;
+  const std::size_t most = std::max(tolerance::kSoughtRows, sought_rows_);
+  for (std::uint32_t a = 0; a < problem_.alternatives.size() && pool_.solutions().empty(); ++a)
+    seek_answer(problem_, a, starts, sought_rows_, most, pool_, workspace_of(0), [this] { return go_on(); });
+  sought_rows_ += most;
 }
 
 // Of every alternative, the best known row and what is near it: it may be better in the end than one that is better now, and

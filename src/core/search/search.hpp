@@ -42,6 +42,7 @@ class Search {
   void find_first_answers(const std::vector<std::vector<double>>& starts);
   void walk_from_others(const std::vector<std::vector<double>>& starts);
   void exchange_in_answers();
+  void seek_answers(const std::vector<std::vector<double>>& starts);
   void search_from_known(const std::vector<std::vector<double>>& starts);
   void search_from_each(const std::vector<std::vector<double>>& starts);
   void add_root(std::uint32_t alternative);
@@ -83,6 +84,8 @@ class Search {
   bool walked_ = false;                                            // from all known rows
   std::uint64_t next_exchange_ = tolerance::kNodesBeforeExchange;  // after so many nodes
   std::vector<double> exchanged_;                                  // per alternative: the objective of the answer after the last
+  std::uint64_t next_seeking_ = tolerance::kNodesBeforeSeeking;    // after so many nodes, if there is no answer
+  std::size_t sought_rows_ = 0;                                    // from which answers were sought
   bool has_all_roots_ = false;  // before, nothing is known of rows that no node in the queue has
 };
 

@@ -29,6 +29,14 @@ TreeDuals::TreeDuals(const TreeLinks& links, const std::vector<Goal>& goals)
       for (const Goal& goal : goals) gain_.push_back(forest_.gain(tree, forest_.all_leaves()[l], goal));
 }
 
+TreeDuals::TreeDuals(const TreeLinks& links, std::size_t goals)
+    : links_(links), forest_(links.forest), domain_(links.forest.domain()), goal_count_(goals) {}
+
+void TreeDuals::set_gains(TreeGains gains) {
+  gain_ = std::move(gains.leaf);
+  base_ = std::move(gains.base);
+}
+
 // -- a box --------------------------------------------------------------------------------------------------------------
 
 bool TreeDuals::enter(Box& box, double budget, const std::vector<double>& lower, const TreePrices* from,

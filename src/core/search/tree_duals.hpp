@@ -45,6 +45,9 @@ struct TreeNodePrices {
 class TreeDuals {
  public:
   TreeDuals(const TreeLinks& links, const std::vector<Goal>& goals);
+  // Of so many goals, to which leaves add what is set before a box is entered.
+  TreeDuals(const TreeLinks& links, std::size_t goals);
+  void set_gains(TreeGains gains);
 
   // Looks at a box from now on, and at the leaves of each tree that it reaches within the budget. `lower`: what each goal must
   // reach. `from`: where to begin; none: at a guess. `costs`: what values cost; none: what the domain says. False if no row is

@@ -23,13 +23,35 @@ TreeMoves::TreeMoves(const Forest& forest, const std::vector<Goal>& goals)
       atom_gain_(goals.size()) {
   for (const Forest::Tree& tree : forest.all_trees())
     for (std::uint32_t l = tree.first; l < tree.last; ++l)
-      for (const Goal& goal : goals) leaf_gain_.push_back(forest.gain(tree, forest.all_leaves()[l], goal));
+      for (const Goal& goal : goals) gains_.leaf.push_back(forest.gain(tree, forest.all_leaves()[l], goal));
+  for (const Goal& goal : goals) gains_.base.push_back(forest.base_gain(goal));
+  find_numbers(nullptr);
+}
+
+TreeMoves::TreeMoves(const Score& score, const std::vector<Goal>& goals)
+    : forest_(*score.trees()),
+      domain_(forest_.domain()),
+      guesses_(&score),
+      goals_(goals),
+      missing_(goals.size()),
+      cell_gain_(goals.size()),
+      atom_gain_(goals.size()) {
   find_numbers(nullptr);
 }
 
 TreeMoves::TreeMoves(const Forest& forest, const std::vector<Goal>& goals, const Likelihood& likelihood, std::size_t alternative,
                      double threshold)
     : TreeMoves(forest, goals) {
+  find_likely(likelihood, alternative, threshold);
+}
+
+TreeMoves::TreeMoves(const Score& score, const std::vector<Goal>& goals, const Likelihood& likelihood, std::size_t alternative,
+                     double threshold)
+    : TreeMoves(score, goals) {
+  find_likely(likelihood, alternative, threshold);
+}
+
+void TreeMoves::find_likely(const Likelihood& likelihood, std::size_t alternative, double threshold) {
   find_numbers(&likelihood);
   std::vector<std::vector<double>> values(numbers_.size());
   for (std::size_t j = 0; j < numbers_.size(); ++j)
@@ -115,9 +137,9 @@ void TreeMoves::add_gains(const Forest::Tree& tree) {
     if (missed == 1) near_.emplace_back(l, which);
   }
   for (std::size_t g = 0; g < goals_.size(); ++g) {
-    const double here = leaf_gain_[reached * goals_.size() + g];
+    const double here = gains_.leaf[reached * goals_.size() + g];
     missing_[g] -= here;
-    for (const auto& [l, c] : near_) add_gain(forest_.conditions()[c], g, leaf_gain_[l * goals_.size() + g] - here);
+    for (const auto& [l, c] : near_) add_gain(forest_.conditions()[c], g, gains_.leaf[l * goals_.size() + g] - here);
   }
 }
 
@@ -129,8 +151,9 @@ void TreeMoves::evaluate(const std::vector<double>& row) {
     atom_[j] = domain_.features[j].atom_of(row[j]);
     cell_[j] = atom_[j] >= 0 ? -1 : domain_.features[j].cell_of(row[j]);
   }
+  if (guesses_ != nullptr) guesses_->guess_by_trees(row.data(), goals_, gains_);
   for (std::size_t g = 0; g < goals_.size(); ++g) {
-    missing_[g] = goals_[g].lower - forest_.base_gain(goals_[g]);
+    missing_[g] = goals_[g].lower - gains_.base[g];
     cell_gain_[g].assign(domain_.cells, 0.0);
     atom_gain_[g].assign(domain_.atoms, 0.0);
   }
@@ -190,8 +213,14 @@ bool TreeMoves::close_gap(std::vector<double>& row, double most, std::size_t kep
 }
 
 void TreeMoves::save(std::vector<double>& row, const More& more) {
+  std::vector<double> before = row;
   while (evaluations_ > 0 && more()) {
     evaluate(row);
+    if (misses_ > 0 && row != before) {  // a guess was wrong
+      row = before;
+      return;
+    }
+    before = row;
     Move best{0, 0, 0};
     each_move(row, [&](std::size_t j, double value, double cost, double missed) {
       if (missed == 0 && -cost > best.rank) best = {j, value, -cost};

@@ -18,8 +18,12 @@ namespace likely::search {
 class TreeMoves {
  public:
   TreeMoves(const Forest& forest, const std::vector<Goal>& goals);
+  // Of scores that are no sums of trees: what leaves add is guessed anew around every row that is evaluated.
+  TreeMoves(const Score& score, const std::vector<Goal>& goals);
   // Rows must also be as likely as the threshold, as rows of an alternative.
   TreeMoves(const Forest& forest, const std::vector<Goal>& goals, const Likelihood& likelihood, std::size_t alternative,
+            double threshold);
+  TreeMoves(const Score& score, const std::vector<Goal>& goals, const Likelihood& likelihood, std::size_t alternative,
             double threshold);
 
   using More = std::function<bool()>;  // whether there is more time
@@ -42,6 +46,7 @@ class TreeMoves {
     std::size_t cell;
   };
 
+  void find_likely(const Likelihood& likelihood, std::size_t alternative, double threshold);
   void find_numbers(const Likelihood* likelihood);
   void measure_nats();
   double missed_nats(double log_likelihood) const;
@@ -56,8 +61,9 @@ class TreeMoves {
 
   const Forest& forest_;
   const Domain& domain_;
+  const Score* guesses_ = nullptr;  // if leaves only guess at the scores
   std::vector<Goal> goals_;
-  std::vector<double> leaf_gain_;             // per leaf and goal
+  TreeGains gains_;
   std::vector<std::vector<Number>> numbers_;  // per feature
   std::optional<LikelihoodChanges> changes_;  // none: every row is likely enough
   double threshold_ = 0;

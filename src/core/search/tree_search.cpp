@@ -17,14 +17,29 @@ bool worth_tree_work(const Problem& problem) {
   return !problem.likelihood || (problem.likelihood_weight == 0 && problem.likelihood->components() > 0);
 }
 
-std::uint64_t nodes_before_trees(const Problem& problem) {
-  if (!problem.likelihood) return problem.nodes_before_trees;
-  if (problem.likelihood->has_blocks()) return std::min(problem.nodes_before_trees, tolerance::kNodesBeforeLikelyTrees);
+namespace {
+
+std::uint64_t nodes_before_likely_trees(const Problem& problem) {
   return problem.nodes_before_trees +
          problem.nodes_before_trees * problem.likelihood->components() / tolerance::kComponentsPerWait;
 }
 
+}  // namespace
+
+std::uint64_t nodes_before_trees(const Problem& problem) {
+  if (!problem.likelihood) return problem.nodes_before_trees;
+  if (problem.likelihood->has_blocks()) return std::min(problem.nodes_before_trees, tolerance::kNodesBeforeLikelyTrees);
+  return problem.score->trees_bound() ? problem.nodes_before_trees : nodes_before_likely_trees(problem);
+}
+
 namespace {
+
+// Whether the likelihood is decomposed with the trees. Trees that only bound the scores begin with the cost alone: nodes of a
+// composite take long, and a decomposition for every component takes much longer.
+bool decomposes_likelihood(const Problem& problem, const Node& node, double cutoff) {
+  if (!problem.likelihood || cutoff == kInf || problem.likelihood_threshold == -kInf) return false;
+  return !problem.score->trees_bound() || problem.likelihood->has_blocks() || node.order >= nodes_before_likely_trees(problem);
+}
 
 // The node's bound from the decomposition of the cost alone; false if no row is left.
 bool bound_by_cost(const std::vector<double>& lower, double cutoff, TreeDuals& duals, Node& node) {
@@ -73,9 +88,15 @@ Outcome propagate_trees(const Problem& problem, Node& node, double cutoff, Evalu
   const std::vector<Goal>& goals = problem.goals(node.alternative);
   std::vector<double> lower;
   for (std::size_t g = 0; g < goals.size(); ++g) lower.push_back(goals[g].lower - evaluation.relaxations[g].rounding);
+  if (problem.score->trees_bound()) {
+    TreeGains gains;
+    problem.score->bound_by_trees(region_of(problem, node, cutoff), goals, *workspace.scores[node.alternative], gains);
+    for (std::size_t g = 0; g < goals.size(); ++g) lower[g] -= gains.rounding[g];
+    duals.set_gains(std::move(gains));
+  }
   workspace.trees->solved = false;
   workspace.trees->terms.at.clear();
-  const bool likely = problem.likelihood && cutoff < kInf && problem.likelihood_threshold > -kInf;
+  const bool likely = decomposes_likelihood(problem, node, cutoff);
   bool decided = false, useful = true;
   for (int round = 0; round < tolerance::kTreeRounds; ++round) {
     const auto before = static_cast<double>(node.box.value_count(problem.domain));

@@ -6,6 +6,7 @@ from likely.predictor.curves import CurveStep
 from likely.predictor.encoding import Indicator, Rank, Raw, Scaled, one_hot_of
 from likely.predictor.forms import Form, LinearModel, ReluNetwork, TreeEnsemble, form_from_dict
 from likely.predictor.functions import Function
+from likely.predictor.linear_trees import LinearTrees
 from likely.predictor.links import Link
 from likely.predictor.network import NetworkBuilder
 from likely.predictor.reading import read
@@ -22,6 +23,7 @@ __all__ = [
     "Indicator",
     "Layer",
     "LinearModel",
+    "LinearTrees",
     "Link",
     "ModelInputs",
     "NetworkBuilder",

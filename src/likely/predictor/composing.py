@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from likely.errors import PredictorError
+from likely.errors import PredictorError, UnsupportedModelError
 from likely.predictor.composite import Composite, Layer
 from likely.predictor.forms import Form, LinearModel, ReluNetwork, TreeEnsemble
 from likely.predictor.functions import Function
@@ -194,7 +194,11 @@ def after(first: Form, second: Form) -> Form:
         for weights, bias in second.layers[1:]:
             form = through(form, [Function("relu")] * form.outputs, weights, bias, Link("identity"), ())
         return replace(form, link=second.link, classes=second.classes)
-    assert isinstance(second, TreeEnsemble)
+    if not isinstance(second, TreeEnsemble):
+        raise UnsupportedModelError(
+            "A model of other models' scores", "be linear, a network or trees with a number in each leaf",
+            f"a form of kind {second.form!r}", "train the final estimator with linear_tree=False",
+        )  # fmt: skip
     return _after_trees(first, second)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from likely.errors import PredictorError
 from likely.predictor.forms import FORMS, ROUNDOFF, Form, LinearModel, ReluNetwork, TreeEnsemble, form_from_dict, frozen
 from likely.predictor.functions import Function
+from likely.predictor.linear_trees import LinearTrees
 from likely.schema.values import Numbers
 
 #: Roundings of one function of scores: scaled, shifted, and what the library's own exponential loses.
@@ -175,9 +176,10 @@ def is_plain(form: Form) -> bool:
 
 
 def trees_of(form: Form) -> list[TreeEnsemble]:
-    """All ensembles of trees in a form.
+    """All ensembles of trees in a form, with numbers or linear functions in their leaves.
 
     Args:
         form: Of any kind.
     """
-    return [part for part in parts_of(form) if isinstance(part, TreeEnsemble)]
+    parts = (part.trees if isinstance(part, LinearTrees) else part for part in parts_of(form))
+    return [part for part in parts if isinstance(part, TreeEnsemble)]

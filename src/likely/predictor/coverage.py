@@ -152,7 +152,8 @@ _SKLEARN_TRANSFORMERS: dict[str, Line] = {
     "PowerTransformer": EXACTLY,
     "QuantileTransformer": _where("trees follow, or its output is uniform, or it reads doubles"),
     "FunctionTransformer": _where(
-        "func is None, or one of numpy's monotone functions and trees follow, or a logarithm, root, square or exponential"
+        "func is None, or one of numpy's monotone functions and trees follow, or a logarithm, root, square or exponential;"
+        " any function of one column of times"
     ),
     "KNNImputer": _where("the schema has no missing values: then it does nothing"),
     "IterativeImputer": _where("the schema has no missing values: then it does nothing"),
@@ -185,7 +186,7 @@ _BOOSTERS: dict[str, Line] = {
     "xgboost.XGBRanker": _refused("it ranks rows against each other", "use XGBClassifier or XGBRegressor"),
     **dict.fromkeys(
         ("lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor", "lightgbm.Booster"),
-        _where("linear_tree is off, and its objective tells classes apart or predicts a number"),
+        _where("its objective tells classes apart or predicts a number"),
     ),
     "lightgbm.LGBMRanker": _refused("it ranks rows against each other", "use LGBMClassifier or LGBMRegressor"),
     **dict.fromkeys(

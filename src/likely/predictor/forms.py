@@ -1,7 +1,7 @@
 """Neutral forms: what a model computes, whatever framework it came from.
 
-A neutral form is a model as mathematics, without its framework: a linear function, a ReLU network, a sum of trees, or a
-composite of these (`likely.predictor.composite`). It
+A neutral form is a model as mathematics, without its framework: a linear function, a ReLU network, a sum of trees, one of
+trees with linear leaves (`likely.predictor.linear_trees`), or a composite of these (`likely.predictor.composite`). It
 maps rows of the schema (arrays of doubles, one per feature; see `likely.schema.values`) to scores, n x outputs, and by
 its `link` to probabilities and classes. `LinearModel` and `ReluNetwork` read `columns`, each a function of one feature;
 `TreeEnsemble` tests the features themselves.
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,7 +149,7 @@ def frozen(array: Any, dtype: Any = np.float64) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns(Form):
+class ColumnForm(Form):
     """A form that reads columns."""
 
     columns: tuple[Column, ...]
@@ -201,12 +201,12 @@ class _Columns(Form):
 
 
 #: Roundings of a curve: a few operations, of which libraries compute some to within a few units in the last place.
-_ROUNDINGS_OF_CURVE = 16
+ROUNDINGS_OF_CURVE = 16
 
 
 def _rounding(inputs: Numbers, layers: Layers, *, curved: bool) -> Numbers:
     """What rounding may do to the outputs: the same network, with absolute values, adds up the sizes of all their terms."""
-    sizes, terms = np.abs(inputs), _ROUNDINGS_OF_CURVE * curved
+    sizes, terms = np.abs(inputs), ROUNDINGS_OF_CURVE * curved
     for weights, bias in layers:
         sizes = sizes @ np.abs(weights.T) + np.abs(bias)
         terms += weights.shape[1] + 2
@@ -224,7 +224,7 @@ def _check_layer(weights: NDArray[Any], bias: NDArray[Any], width: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel(_Columns):
+class LinearModel(ColumnForm):
     """score = weights @ columns + bias."""
 
     form: ClassVar[str] = "linear"
@@ -267,7 +267,7 @@ _BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class ReluNetwork(_Columns):
+class ReluNetwork(ColumnForm):
     """h_0 = columns; h_i = max(0, W_i @ h_{i-1} + b_i); score = W_L @ h_{L-1} + b_L (no max on the last layer)."""
 
     form: ClassVar[str] = "relu_network"
@@ -387,8 +387,12 @@ class TreeEnsemble(Form):
         return scores / len(self.roots) if self.average else scores
 
     def rounding(self, rows: Numbers) -> Numbers:
-        sizes = replace(self, values=np.abs(self.values), base=np.abs(self.base)).score(rows, n_jobs=1)
-        return np.asarray(ROUNDOFF * (len(self.roots) + 2) * sizes)
+        return np.asarray(ROUNDOFF * (len(self.roots) + 2) * self._absolute.score(rows, n_jobs=1))
+
+    @cached_property
+    def _absolute(self) -> Self:
+        """The same trees with the sizes of their leaves: every answer is judged by them, and a forest is not built in no time."""
+        return replace(self, values=np.abs(self.values), base=np.abs(self.base))
 
     def _parts(self) -> dict[str, Any]:
         nodes = {name: self.nodes[name].tolist() for name in ("feature", "inside", "outside")}
@@ -397,7 +401,7 @@ class TreeEnsemble(Form):
         return {"nodes": {**nodes, **ends}, **arrays, "average": self.average}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_trees"}
+        return {name: value for name, value in vars(self).items() if name not in ("_trees", "_absolute")}
 
 
 def _within(numbers: NDArray[Any], low: int, high: int) -> bool:

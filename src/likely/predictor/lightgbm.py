@@ -4,6 +4,8 @@ What LightGBM computes, in doubles: at a split, x <= threshold goes left, or a c
 split says what it takes for missing: nothing (NaN is then 0), NaN, or zero (then NaN too), and where that goes; a
 missing category goes right. The score is the sum of the leaves' values, or for boosting "rf" their mean over the
 rounds (what the model calls its raw score is the sum), up to the best round where training stopped early.
+
+With `linear_tree`, a leaf is a constant and weights of inputs; where one of these is NaN, it is the leaf's value instead.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from likely.predictor.boosting import (
     refuse_several_outputs,
 )
 from likely.predictor.forms import Form
+from likely.predictor.linear_leaves import LinearLeaf, linear_trees
 from likely.predictor.links import Link
 from likely.predictor.registry import Reader, register
 from likely.predictor.trees import Splits, tree_ensemble
@@ -107,13 +110,6 @@ def _form(use: _Use, inputs: ModelInputs) -> Form:
     head, *blocks = use.booster.model_to_string().partition("\nend of trees")[0].split("\nTree=")
     header, trees = _fields(head), [_fields(block) for block in blocks]
     refuse_no_trees(len(trees), use.by)
-    if any(tree.get("is_linear") == "1" for tree in trees):
-        raise UnsupportedModelError(
-            f"A {use.by}",
-            "have a number in each leaf",
-            "linear_tree=True",
-            "such a leaf multiplies a test of the row by its numbers, and a form adds functions up: train with linear_tree=False",
-        )
     link = _link(header, use)
     outputs = int(header["num_tree_per_iteration"])
     refuse_several_outputs(link, outputs, use.by)
@@ -123,7 +119,26 @@ def _form(use: _Use, inputs: ModelInputs) -> Form:
     splits, roots = _splits(trees)
     splits = replace(splits, value=splits.value / _rounds_in_score(header))
     output_of = np.arange(len(trees)) % outputs
+    if any(tree.get("is_linear") == "1" for tree in trees):
+        leaves = _linear_leaves(trees, roots, _rounds_in_score(header))
+        return linear_trees(bound, splits, leaves, roots, output_of, link=link, classes=classes, outputs=outputs, by=use.by)
     return tree_ensemble(bound, splits, roots, output_of, link=link, classes=classes, base=np.zeros(outputs), by=use.by)
+
+
+def _linear_leaves(trees: Sequence[Mapping[str, str]], roots: NDArray[Any], rounds: int) -> dict[int, LinearLeaf]:
+    """What the leaves of linear trees compute, by their nodes; of a tree with one leaf, too."""
+    leaves = {}
+    for tree, root in zip(trees, roots.tolist(), strict=True):
+        if tree.get("is_linear") != "1":
+            continue
+        constants, counts = _flat([tree], "leaf_const", np.float64) / rounds, _flat([tree], "num_features", np.int64)
+        inputs, weights = _flat([tree], "leaf_features", np.int64), _flat([tree], "leaf_coeff", np.float64) / rounds
+        ends = np.cumsum(counts)
+        first = root + int(tree["num_leaves"]) - 1
+        for k, (start, end) in enumerate(zip(ends - counts, ends, strict=True)):
+            terms = dict(zip(inputs[start:end].tolist(), weights[start:end].tolist(), strict=True))
+            leaves[first + k] = LinearLeaf(float(constants[k]), terms)
+    return leaves
 
 
 def _rounds_in_score(header: Mapping[str, str]) -> int:

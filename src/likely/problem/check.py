@@ -6,8 +6,9 @@ import numpy as np
 
 from likely.circuit import Circuit
 from likely.errors import ProblemError
-from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
-from likely.predictor.composite import parts_of
+from likely.predictor import Form
+from likely.predictor.composite import parts_of, trees_of
+from likely.predictor.forms import ColumnForm
 from likely.problem.goal import Alternative, Goal
 from likely.problem.plausibility import Coherence, Plausibility
 from likely.schema import Schema
@@ -27,10 +28,10 @@ def check_parts(
         plausibility: How likely a row must be.
         coherence: How well its values must fit together.
     """
+    for trees in trees_of(form):
+        _check_features(schema, int(trees.nodes["feature"].max(initial=-1)))
     for part in parts_of(form):
-        if isinstance(part, TreeEnsemble):
-            _check_features(schema, int(part.nodes["feature"].max(initial=-1)))
-        elif isinstance(part, LinearModel | ReluNetwork):
+        if isinstance(part, ColumnForm):
             _check_columns(schema, part)
     if not goal.alternatives:
         raise ProblemError("A goal", "have at least one alternative", "none", "use to_class, probability or prediction")
@@ -47,7 +48,7 @@ def _check_features(schema: Schema, last: int) -> None:
         raise ProblemError("The model of a problem", rule, f"feature number {last}, counted from 0", _READ)
 
 
-def _check_columns(schema: Schema, form: LinearModel | ReluNetwork) -> None:
+def _check_columns(schema: Schema, form: ColumnForm) -> None:
     _check_features(schema, max((column.feature for column in form.columns), default=-1))
     for column in form.columns:
         feature = schema.features[column.feature]

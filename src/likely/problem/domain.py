@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likely.predictor import LinearModel, ReluNetwork
 from likely.predictor.composite import parts_of, trees_of
+from likely.predictor.forms import ColumnForm
 from likely.problem.problem import Problem
 from likely.schema import Feature
 from likely.schema.costs import Cost, MixedCost
@@ -102,7 +102,7 @@ def _feature_breakpoints(problem: Problem, j: int) -> Numbers:
         parts += [tests["low"], np.nextafter(tests["high"], np.inf)]
     for part in parts_of(problem.form):
         # A node is cut between cells first: where a curve has its kinks, it is straight on either side.
-        if isinstance(part, LinearModel | ReluNetwork) and part.curved:
+        if isinstance(part, ColumnForm) and part.curved:
             parts += [column.kinks for column in part.columns if column.feature == j]
     return np.concatenate(parts)  # in any order: `partition` sorts them
 

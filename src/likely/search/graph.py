@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likely._core import SearchProblem
-from likely.predictor import Column, Composite, Form, Function, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor import Column, Composite, Form, Function, LinearModel, LinearTrees, ReluNetwork, TreeEnsemble
 from likely.predictor.curves import OPERATIONS
 from likely.predictor.functions import GROUP, SINGLE
 from likely.schema.values import Numbers
 
 #: The kinds of units and of functions by their numbers in the core (`composite.hpp`, `score_functions.hpp`).
-_INPUT, _TREES, _SUM, _FUNCTION = range(4)
+_INPUT, _TREES, _SUM, _FUNCTION, _LINEAR_TREE = range(5)
 _FUNCTIONS = {kind: number for number, kind in enumerate((*SINGLE, *GROUP))}
 _STEPS = {op: number for number, op in enumerate(OPERATIONS)}
 _RELU = Function("relu")
@@ -47,6 +48,7 @@ class Graph:
 
     columns: dict[Column, int] = field(default_factory=dict)
     forests: list[TreeEnsemble] = field(default_factory=list)
+    linear_forests: list[tuple[LinearTrees, list[int]]] = field(default_factory=list)  # and the inputs of their terms
     functions: dict[Function, int] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     _known: dict[tuple[object, ...], int] = field(default_factory=dict)
@@ -68,11 +70,26 @@ class Graph:
         if isinstance(form, TreeEnsemble):
             self.forests.append(form)
             return [_unit(self._unit(_TREES, len(self.forests) - 1, o, [])) for o in range(form.outputs)]
+        if isinstance(form, LinearTrees):
+            return self._linear_trees(form)
         assert isinstance(form, LinearModel | ReluNetwork)
         scores = [_unit(self._input(column)) for column in form.columns]
         for i, (weights, bias) in enumerate(form.layers):
             scores = self._sums(weights, bias, self._applied([_RELU] * len(scores), scores) if i else scores)
         return scores
+
+    def _linear_trees(self, form: LinearTrees) -> list[_Sum]:
+        """The sums of the trees, each of which is a unit that reads the inputs of all its leaves."""
+        units = [self._input(column) for column in form.columns]
+        self.linear_forests.append((form, [self.columns[form.columns[term]] for term in form.terms]))
+        weights: list[dict[int, float]] = [{} for _ in range(form.outputs)]
+        for t, (output, columns) in enumerate(zip(form.trees.output_of, form.columns_of_trees(), strict=True)):
+            reads = sorted({units[column] for column in columns})
+            weights[output][self._unit(_LINEAR_TREE, len(self.linear_forests) - 1, t, reads)] = 1.0
+        terms = float(len(form.trees.roots) + 2)
+        return [
+            _Sum(own, dict(own), float(base), abs(float(base)), terms) for own, base in zip(weights, form.trees.base, strict=True)
+        ]
 
     def _input(self, column: Column) -> int:
         return self._unit(_INPUT, self.columns.setdefault(column, len(self.columns)), 0, [])
@@ -145,6 +162,12 @@ def _curve(column: Column) -> list[tuple[int, float, float, list[float], list[fl
     return [(_STEPS[step.op], step.slope, step.intercept, list(step.knots), list(step.values)) for step in column.curve]
 
 
+def _forest(
+    trees: TreeEnsemble,
+) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float]:
+    return trees.nodes.view(np.uint8), trees.roots, trees.output_of, trees.values, trees.base, trees.divisor
+
+
 def add_composite(core: SearchProblem, form: Form) -> int:
     """Gives the core a form as a graph; returns how often each goal is to be given, once per relaxation.
 
@@ -155,6 +178,7 @@ def add_composite(core: SearchProblem, form: Form) -> int:
     graph = Graph()
     outputs = graph.add(form)
     inputs = [(c.feature, list(c.table), c.slope, c.center, c.intercept, _curve(c)) for c in graph.columns]
-    forests = [(f.nodes.view(np.uint8), f.roots, f.output_of, f.values, f.base, f.divisor) for f in graph.forests]
+    forests = [_forest(trees) for trees in graph.forests]
+    linear = [(_forest(f.trees), f.starts.tolist(), terms, f.weights.tolist()) for f, terms in graph.linear_forests]
     functions = [(_FUNCTIONS[f.kind], f.scale, f.shift, list(f.knots), list(f.values)) for f in graph.functions]
-    return core.set_composite(inputs, forests, functions, graph.units, outputs)
+    return core.set_composite(inputs, forests, linear, functions, graph.units, outputs)
