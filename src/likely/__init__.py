@@ -72,22 +72,42 @@ __all__ = [
     "Schema",
     "Threshold",
     "Weight",
+    "batch",
     "bench",
     "certificate",
     "circuit",
+    "cluster",
     "datasets",
     "explain",
     "mio",
+    "mlflow",
     "predictor",
     "problem",
     "search",
+    "serve",
     "show",
     "verify",
     "when",
 ]
 
 #: Rooms, imported when they are first used.
-_ROOMS = ("bench", "certificate", "circuit", "datasets", "explain", "mio", "predictor", "problem", "search", "show", "when")
+_ROOMS = (
+    "batch",
+    "bench",
+    "certificate",
+    "circuit",
+    "cluster",
+    "datasets",
+    "explain",
+    "mio",
+    "mlflow",
+    "predictor",
+    "problem",
+    "search",
+    "serve",
+    "show",
+    "when",
+)
 #: Names of `likely.explain` that stand here, too.
 _REEXPORTS = (
     "AtLeastFactual",

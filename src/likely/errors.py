@@ -13,6 +13,7 @@
     ├── ExplainerError (ValueError)       an answer that is not there, or a file that is none
     │   └── NotFittedError (AttributeError)     an explainer that is not fitted, or not with what it has now
     ├── DatasetError (ValueError)         a data set that is not there, or a file that is not it
+    ├── RequestError (ValueError)         a request to the service that is not as its description says
     └── MissingExtraError (ImportError)   an optional package that is not installed
 
     LikelyWarning (UserWarning)           something was done for you that you should know of
@@ -86,6 +87,10 @@ class NotFittedError(ExplainerError, AttributeError):
 
 class DatasetError(LikelyError, ValueError):
     """A data set that is not there, or a file that is not the data set."""
+
+
+class RequestError(LikelyError, ValueError):
+    """A request to the service that is not as its description says."""
 
 
 class MissingExtraError(LikelyError, ImportError):

@@ -17,8 +17,10 @@ from sklearn.preprocessing import OneHotEncoder
 
 import likely
 from likely._files import read_text, replacing, write_text
+from likely.batch.outputs import Lines
+from likely.batch.tasks import Done
 from likely.cli import main
-from likely.cli.store import Entry, append, finished_rows, read_entries
+from likely.cli.store import Entry, read_entries
 from likely.errors import ExplainerError
 
 #: Ends of lines for `str.splitlines`, but not for JSON.
@@ -34,9 +36,7 @@ def test_ends_of_lines_in_values(text: str, tmp_path: Path) -> None:
     explainer = likely.Explainer(model, progress=False).fit(X, y)
     made = [Entry(0, explainer.explain(X.iloc[0], plausibility=None)), Entry(1, None, f"a note: {text}")]
     path = str(tmp_path / "answers.jsonl")
-    assert finished_rows(path, {"why": text}) == set()
-    append(path, made)
-    assert finished_rows(path, {"why": text}) == {0, 1}
+    write(path, made, why=text)
     assert read_entries(path) == made
 
 
@@ -45,16 +45,21 @@ def test_a_line_that_was_cut_off_is_left_out(notes: list[str], cut: int) -> None
     """At any byte, within a character too."""
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/answers.jsonl"
-        finished_rows(path, {})
+        write(path, [])
         begun = len(Path(path).read_bytes())
-        append(path, [Entry(i, None, note or "-") for i, note in enumerate(notes)])
+        write(path, [Entry(i, None, note or "-") for i, note in enumerate(notes)])
         content = Path(path).read_bytes()
         Path(path).write_bytes(content[: max(begun, len(content) - cut)])
         left = [entry.row for entry in read_entries(path)]
         assert left == list(range(len(left)))
-        assert finished_rows(path, {}) <= set(left)
-        append(path, [Entry(99, None, "again")])
-        assert read_entries(path)[-1].row == 99
+        assert len(notes) - len(left) <= content[max(begun, len(content) - cut) :].count(b"\n") + 1
+
+
+def write(path: str, entries: list[Entry], **question: str) -> None:
+    """A file of answers."""
+    output = Lines(Path(path), question)
+    output.begin(None)
+    output.append(Done(tuple(entry.to_json() for entry in entries)))
 
 
 def test_an_audit_of_a_batch_that_was_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,14 +89,6 @@ def test_a_file_that_is_not_written_to_the_end_is_the_one_of_before(tmp_path: Pa
         killed()
     assert read_text(path) == "before"
     assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
-
-
-def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "thesis.txt"
-    path.write_text("years of work", encoding="utf-8")
-    with pytest.raises(ExplainerError, match="A batch that goes on must have the question"):
-        finished_rows(str(path), {})
-    assert path.read_text(encoding="utf-8") == "years of work"
 
 
 def test_what_windows_writes(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_what_is_no_front(front: Front) -> None:
         ({**data, "points": 3}, "A front's data must have by, points \\(a list\\) and beyond; got version, by, points, beyond"),
         ({**data, "by": "age"}, "A front must be by 'likelihood' or 'changes'; got 'age'. Hint: correct the file"),
         ({**data, "points": [point]}, "The points of a front must have an answer each; got one without. Hint: correct the file"),
-        ({**data, "beyond": {}}, "An explanation's data must have version 6 or less; got None"),
+        ({**data, "beyond": {}}, "An explanation's data must have version 7 or less; got None"),
     ]:
         with pytest.raises(ExplainerError, match=message):
             Front.from_json(json.dumps(wrong))

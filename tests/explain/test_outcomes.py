@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import likely
+from likely._display.numbers import number_text
 from likely.errors import CircuitError, ProblemError
 
 VALUES = {"n": range(8), "s": range(4), "m": range(5)}
@@ -91,7 +92,15 @@ def test_predictions_equal_enumeration(kind: str, asked: Any) -> None:
         if answer:
             assert low <= explainer.model.predict(answer.to_frame())[0] <= high
             assert likely.verify(answer, explainer).ok
-            assert "the model would predict" in answer.best.sentence
+            assert answer.best.prediction == pytest.approx(float(explainer.model.predict(answer.to_frame())[0]))
+            shown = number_text(float(answer.best.prediction))
+            assert f"the model would predict {shown} ({answer.best.label})" in answer.best.sentence
+            assert any(line.split()[:1] == ["prediction"] and line.split()[-1] == shown for line in str(answer).splitlines())
+            assert f">{shown}</td>" in answer._repr_html_()
+            data = answer.to_dict()
+            assert data["counterfactuals"][0]["prediction"] == answer.best.prediction
+            data["counterfactuals"][0]["prediction"] += 1
+            assert not likely.verify(likely.Explanation.from_dict(data), explainer).ok
 
 
 def test_likely_predictions_and_files(tmp_path: Any) -> None:

@@ -43,6 +43,9 @@ def test_polars_tables_go_in() -> None:
     answers = explainer.explain_many(numbers[:3])
     assert all(answers)
     assert explainer.explain(numbers[0]) == answers[0]
+    front = explainer.front(numbers[0], by="changes", plausibility=None)
+    assert isinstance(front.to_frame(), polars.DataFrame)
+    assert front.to_frame()["cost"].to_list() == front.table()["cost"].to_list()
 
 
 def theirs_of_every_kind(polars, n=160):

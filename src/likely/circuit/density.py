@@ -63,7 +63,7 @@ class RowReport:
     parts: tuple[RowPart, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per feature or pair, the least usual first."""
+        """A row per feature or pair, the least usual first: a table of pandas, also where the density was fitted to polars."""
         return pd.DataFrame(
             {
                 "features": [part.features for part in self.parts],

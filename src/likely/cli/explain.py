@@ -11,7 +11,7 @@ from likely.cli.codes import code_of
 from likely.cli.files import read_file, write_file
 from likely.cli.folder import add_model, open_explainer, rows_of
 from likely.errors import ExplainerError, LikelyError
-from likely.explain import Explainer, Explanation, Question
+from likely.explain import Explainer, Explanation, Question, Reasons
 from likely.explain.text import table
 from likely.problem import Conflict
 from likely.schema import Constraint
@@ -34,6 +34,11 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--report", metavar="FILE.html", help="write a page for people")
     parser.add_argument(
+        "--reasons", metavar="N", nargs="?", const=4, type=int,
+        help="the principal reasons for the decision too: at most so many (4), in the order of how little would have changed it",
+    )  # fmt: skip
+    parser.add_argument("--words", metavar="FILE", help="for --reasons: a YAML or JSON file of features and their sentences")
+    parser.add_argument(
         "--jobs", metavar="N", type=int, help="on so many threads, if the search takes long; one per core, if left out"
     )
     parser.add_argument(
@@ -53,11 +58,37 @@ def run(options: argparse.Namespace) -> int:
         write_file(options.output, explanation.to_json())
     if options.report:
         report(explanation, options.report, reason=reason)
+    reasons = _principal(options, explanation)
     if options.json is None:
-        print(as_text(explanation, reason))
+        print(as_text(explanation, reason) if reasons is None else f"{as_text(explanation, reason)}\n\n{reasons}")
     else:
-        print(json.dumps({**explanation.to_dict(), "why_not": _plain(reason)}, ensure_ascii=False, allow_nan=False))
+        more = {} if reasons is None else {"reasons": reasons.to_dict()}
+        print(json.dumps({**explanation.to_dict(), "why_not": _plain(reason), **more}, ensure_ascii=False, allow_nan=False))
     return code_of(explanation)
+
+
+def _principal(options: argparse.Namespace, explanation: Explanation) -> Reasons | None:
+    """The principal reasons, if they are asked for."""
+    if options.reasons is None:
+        if options.words:
+            raise ExplainerError("--words", "be given with --reasons", "no --reasons", "add --reasons 4")
+        return None
+    return explanation.reasons(options.reasons, words=_words(options.words, explanation) if options.words else None)
+
+
+def _words(file: str, explanation: Explanation) -> dict[Any, Any]:
+    """A table of features and their sentences; a name in the file stands for the feature that is written so."""
+    from likely.schema.yaml import YAMLError, loaded
+
+    hint = "write a line per feature, such as income: Income insufficient"
+    try:
+        data = loaded(read_file(file, "A file of words"))
+    except YAMLError as error:
+        raise ExplainerError("A file of words", "be YAML or JSON", f"{file}: {' '.join(str(error).split())}", hint) from None
+    if not isinstance(data, dict):
+        raise ExplainerError("A file of words", "have features and sentences", file, hint)
+    names = {str(name): name for name in explanation.query.schema.names}
+    return {names.get(str(name), name): sentence for name, sentence in data.items()}
 
 
 def as_text(explanation: Explanation, reason: Conflict | None = None) -> str:

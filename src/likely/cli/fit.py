@@ -12,10 +12,11 @@ from likely._display.tables import aligned
 from likely.circuit import Circuit
 from likely.cli.codes import Code
 from likely.cli.files import read_file
-from likely.cli.folder import add_model, load_encoder, load_model, save_explainer
+from likely.cli.folder import add_model, save_explainer
 from likely.cli.question import chosen
 from likely.errors import SchemaError
 from likely.explain import Explainer
+from likely.explain.named import load_encoder, load_model
 from likely.schema import Schema
 from likely.schema.files import read_table
 

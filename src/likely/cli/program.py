@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import likely
-from likely.cli import audit, batch, bench, bench_paper, demo, explain, fit, schema, verify
+from likely.cli import audit, batch, bench, bench_paper, demo, explain, fit, schema, serve, verify
 from likely.cli.codes import LEGEND, Code
 from likely.errors import LikelyError, LikelyWarning
 
@@ -62,6 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"likely {likely.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for room in (demo, fit, explain, batch, audit, verify, bench, bench_paper, schema):
+    for room in (demo, fit, explain, batch, audit, verify, serve, bench, bench_paper, schema):
         room.add(commands)
     return parser

@@ -11,10 +11,11 @@ from typing import Any
 from likely.circuit import Circuit
 from likely.cli.codes import Code
 from likely.cli.files import read_explanation, read_file
-from likely.cli.folder import add_model, load_encoder, load_model, open_explainer
+from likely.cli.folder import add_model, open_explainer
 from likely.cli.store import read_entries
 from likely.errors import ExplainerError
 from likely.explain import Explanation, Verification, verify_all
+from likely.explain.named import load_encoder, load_model
 from likely.schema import Schema
 
 

@@ -17,7 +17,7 @@ from likely.explain.model import UserModel
 from likely.explain.outcomes import goal_of, outcomes, range_in_words, said_of
 from likely.explain.plausibility import Measure, Rows
 from likely.explain.training import Training
-from likely.problem.tolerances import MARGIN_ROUNDING, PROBABILITY_ROUNDING, close, rounding
+from likely.problem.tolerances import MARGIN_ROUNDING, PROBABILITY_ROUNDING, SINGLES_ROUNDING, close, rounding
 from likely.schema.values import Numbers, Value, show_value
 
 
@@ -60,6 +60,7 @@ def answer_checks(explanation: Explanation, judge: Judge) -> Iterator[Check]:
             made += _class(answer, labels[i + 1], judge.model, explanation.margin)
             made += _probability("before", answer, answer.probability_before, query.factual, shares[0], judge.model)
             made += _probability("after", answer, answer.probability_after, answer.numbers, shares[i + 1], judge.model)
+            made += _prediction(answer, judge.model)
             made += _likelihood(explanation, answer, judge)
             made += _coherence(explanation, answer, judge)
         else:
@@ -120,6 +121,20 @@ def _probability(
     holds = claimed is not None and close(true, claimed)
     holds &= share is None or claimed is None or abs(float(share[index]) - claimed) <= PROBABILITY_ROUNDING
     yield Check(claim, holds, f"{true:.6g}")
+
+
+def _prediction(answer: Counterfactual, model: UserModel) -> Iterator[Check]:
+    """By the model's form, and by the model itself, which may compute in singles; earlier versions did not say it."""
+    claim = "the prediction is the model's"
+    if model.form.link.classifies:
+        if answer.prediction is not None:
+            yield Check(claim, False, "there is none")
+        return
+    true, said = float(model.form.predict(answer.numbers[None])[0]), float(model.predictions(answer.numbers[None])[0])
+    if answer.prediction is None:
+        yield Check(claim, None, f"it is {true:.6g}, and was not written")
+        return
+    yield Check(claim, close(true, answer.prediction) and close(said, answer.prediction, SINGLES_ROUNDING), f"{true:.6g}")
 
 
 def _likelihood(explanation: Explanation, answer: Counterfactual, judge: Judge) -> Iterator[Check]:

@@ -262,7 +262,7 @@ def _list_of_answers(explanation: Explanation) -> Iterator[Check]:
     costliest = objectives[0] + query.limits.pool_gap * abs(objectives[0]) if query.limits.pool_gap < math.inf else math.inf
     yield Check("none is costlier than was allowed", objectives[-1] <= query.worst_polished(costliest))
     if query.several_ways:
-        changed = [set(answer.changes) for answer in answers]
+        changed = [set(answer.changed) for answer in answers]
         more = [j for j in range(len(answers)) if any(changed[i] <= changed[j] for i in range(j))]
         detail = f"answer {more[0] + 1} does" if more else ""
         yield Check("none changes all that a better one changes", not more, detail)

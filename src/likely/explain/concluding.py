@@ -116,7 +116,7 @@ def concluded(
     return Explanation(
         draft.query, status, bounds, tuple(answers), _finite(draft.thresholds), draft.margin, fitted.evidence,
         any(attempt.draft.ended for attempt in every), statistics.nodes, _seconds(every), statistics,
-        coherence_thresholds=_finite(draft.coherences),
+        coherence_thresholds=_finite(draft.coherences), maker=fitted,
     )  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def refused(fitted: Fitted, query: Query, reason: str) -> Explanation:
         reason: Why it cannot be asked.
     """
     bounds, margin = Bounds(math.inf, -math.inf), query.question.margin
-    return Explanation(query, "refused", bounds, (), (), margin, fitted.evidence, reason=reason)
+    return Explanation(query, "refused", bounds, (), (), margin, fitted.evidence, reason=reason, maker=fitted)
 
 
 # -- searching on ------------------------------------------------------------------------------------------------------
@@ -280,4 +280,5 @@ def counterfactual(fitted: Fitted, query: Query, row: Numbers, label: Value) -> 
         coherence_percentile=fitted.training.percentile(fit, query.peers(number, "coherence")),
         probability_before=before,
         probability_after=after,
+        prediction=None if fitted.form.link.classifies else float(fitted.form.predict(row[None])[0]),
     )

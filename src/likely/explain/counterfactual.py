@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from likely.explain import text
-from likely.explain.plain import plain_numbers, same_values, values_of, with_infinities
+from likely.explain.plain import CELL, MAYBE, NUMBER, of_kinds, plain_numbers, same_values, values_of, with_infinities
 from likely.explain.query import Query
 from likely.schema import Feature
 from likely.schema.values import Name, Numbers, Value
@@ -26,9 +26,15 @@ MEASURES = (
     "coherence_percentile",
     "probability_before",
     "probability_after",
+    "prediction",
 )
 #: What may be infinite.
 _NUMBERS = ("objective", "log_likelihood", "coherence")
+#: name -> what it is written with
+_KINDS = {
+    "label": CELL, "objective": NUMBER, "cost": NUMBER, "log_likelihood": MAYBE, "percentile": MAYBE, "coherence": MAYBE,
+    "coherence_percentile": MAYBE, "probability_before": MAYBE, "probability_after": MAYBE,
+}  # fmt: skip
 #: What `to_dict` writes for readers, and the rest follows from.
 _FOR_READERS = ("changes", "sentence")
 
@@ -57,6 +63,8 @@ class Counterfactual:
     #: The model's probability of `label`: for the row that was explained (None if that is not complete), and for this one.
     probability_before: float | None
     probability_after: float | None
+    #: A regressor's prediction for this row; None of a classifier, and in explanations of version 6 and before.
+    prediction: float | None
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -69,14 +77,19 @@ class Counterfactual:
         return self.query.schema.decode(self.numbers).iloc[0]
 
     @cached_property
+    def changed(self) -> tuple[Name, ...]:
+        """The names of the features with a new value, and of those whose unknown value is filled in."""
+        places = np.flatnonzero(~same_values(self.query.factual, self.numbers)).tolist()
+        return tuple(self.query.schema.names[j] for j in places)
+
+    @cached_property
     def changes(self) -> dict[Name, tuple[Any, Any]]:
         """Each feature with a new value: the one before and the one after.
 
         An unknown value that is filled in is listed, too, with None before; it does not count as a change.
         """
         before, after = self.query.factual, self.numbers
-        places = np.flatnonzero(~same_values(before, after)).tolist()
-        changed = [(j, self.query.schema.features[j]) for j in places]
+        changed = [(j, feature) for j, feature in enumerate(self.query.schema.features) if feature.name in self.changed]
         return {feature.name: (_cell(feature, float(before[j])), _cell(feature, float(after[j]))) for j, feature in changed}
 
     @property
@@ -112,7 +125,7 @@ class Counterfactual:
     def for_readers(self) -> dict[str, Any]:
         """What `to_dict` writes for readers: it follows from the rest."""
         cells = zip(self.query.schema.names, self.query.values, self.values, strict=True)
-        changes = {str(name): [before, after] for name, before, after in cells if name in self.changes}
+        changes = {str(name): [before, after] for name, before, after in cells if name in self.changed}
         return {"changes": changes, "sentence": self.sentence}
 
     @classmethod
@@ -125,6 +138,7 @@ class Counterfactual:
         """
         parts = {key: value for key, value in data.items() if key not in ("values", *_FOR_READERS)}
         infinite = with_infinities({name: parts[name] for name in _NUMBERS})
+        of_kinds({**parts, **infinite}, _KINDS)
         return cls(**{**parts, **infinite, "query": query, "numbers": query.schema.encode_row(data["values"])})
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -22,23 +24,26 @@ from likely.explain.batch import explained_all
 from likely.explain.certifying import certify
 from likely.explain.concluding import explained, refused
 from likely.explain.conflict_words import coherence_words, in_words_of, likelihood_words
+from likely.explain.deciding import Decision, decision_of
 from likely.explain.dtype_rounding import held_row
 from likely.explain.engines import solve_of
 from likely.explain.explanation import Explanation
 from likely.explain.fitted import Fitted, refuse_misfit
 from likely.explain.front import QUANTILES, By, Front, front_of
-from likely.explain.model import UserModel, user_model
-from likely.explain.outcomes import range_in_words, refuse_outcome, refuse_reached
+from likely.explain.model import fingerprint, user_model
+from likely.explain.outcomes import reached_rows, refuse_outcome, refuse_reached, refuse_target, target_of
 from likely.explain.query import Query, unknown_feature
 from likely.explain.question import Question, QuestionOptions, asked_question
+from likely.explain.remembering import RememberingModel
 from likely.explain.solving import problems_of, starts_for, thresholds_of
-from likely.explain.training import UNKNOWN_CLASS, Sample, given_names, training_of
+from likely.explain.tables import calibration_sample, class_places, decided_places, encoded, labels_of, table_of
+from likely.explain.training import Sample, given_names, training_of
 from likely.explain.watching import watched
 from likely.predictor import Form
 from likely.problem import Conflict, Progress, why
 from likely.schema import Schema
-from likely.schema.frames import as_pandas, dtypes_of
-from likely.schema.values import Numbers, Value, plain
+from likely.schema.frames import dtypes_of
+from likely.schema.values import Name, Numbers, Value
 
 #: The parameters that `fit` depends on.
 _FIT_PARAMS = ("model", "schema", "circuit", "encoder", "classes", "nodes", "random_state")
@@ -111,12 +116,12 @@ class Explainer(Params):
             calibration: Rows that the circuit has not seen, and is not to be learned from, with their classes: `(X, y)`.
         """
         solve_of(self.engine, self.solver)
-        table = _table(X, self.schema)
+        table = table_of(X, self.schema)
         schema = Schema.infer(table) if self.schema is None else self.schema
         rows = schema.encode(table)
         model = user_model(self.model, schema, encoder=self.encoder, classes=self.classes)
-        decided = _decided(model, rows)
-        labels = _labels(y, decided, model.form, table.index)
+        decided = decided_places(model, rows)
+        labels = labels_of(y, decided, model.form, table.index)
         circuit = self.circuit
         folds: tuple[Fold, ...] = ()
         if circuit is None:
@@ -124,10 +129,10 @@ class Explainer(Params):
             learned = self._learned(rows, known, schema, cross_fit=calibration is None)
             circuit, folds = learned.circuit, learned.folds
         refuse_misfit(circuit, schema, model.form)
-        sample = Sample.of(rows, labels, circuit, _class_indices(labels, model.form))
+        sample = Sample.of(rows, labels, circuit, class_places(labels, model.form))
         unseen = [(fold.circuit, sample.some(fold.rows)) for fold in folds]
         if calibration is not None:
-            unseen = [(circuit, _calibration_sample(calibration, schema, circuit, model))]
+            unseen = [(circuit, calibration_sample(calibration, schema, circuit, model))]
         training = training_of(circuit, schema, sample, decided, unseen)
         if not model.form.link.classifies:
             training = replace(training, accuracy=np.nan)
@@ -193,6 +198,11 @@ class Explainer(Params):
         return self._known.form.classes
 
     @property
+    def unread_(self) -> tuple[Name, ...]:
+        """The names of the features that the model does not read."""
+        return self._known.unread
+
+    @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the features, in order."""
         return np.array(self._known.schema.names, dtype=object)
@@ -201,6 +211,16 @@ class Explainer(Params):
     def n_features_in_(self) -> int:
         """The number of features."""
         return len(self._known.schema)
+
+    @property
+    def fingerprint_(self) -> str:
+        """A hash of all that answers depend on: model, circuit, schema, what `fit` kept of the rows, engine, versions."""
+        known, digested = self._known, hashlib.sha256()
+        for name, array in sorted(known.training.to_arrays().items()):
+            digested.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        evidence = known.evidence
+        parts = [evidence.model, evidence.circuit, evidence.schema, dict(evidence.versions), self.engine, self.solver]
+        return fingerprint([*parts, digested.hexdigest()])
 
     @property
     def accuracy_(self) -> float:
@@ -212,6 +232,26 @@ class Explainer(Params):
     @property
     def _threads(self) -> int:
         return thread_count(self.n_jobs, ExplainerError)
+
+    def decide(self, row: Any) -> Decision:
+        """What the model says of a row as it is, and how likely the row is; nothing is searched.
+
+        Args:
+            row: As in `explain`.
+        """
+        fitted = self._known
+        return decision_of(fitted, held_row(fitted.schema, fitted.schema.encode_row(row)))
+
+    def widget(self, row: Any = None, *, title: str = "") -> Any:
+        """The page of `likely serve` in a notebook: values to type, locks, limits and curves, answered here. Needs anywidget.
+
+        Its `explanation` is the newest answer that it shows.
+
+        Args:
+            row: As in `explain`: the row to begin with; left out, one that is drawn from the density.
+            title: What stands above it.
+        """
+        return import_module("likely.page.widget").Widget(self, row, title=title)  # the page knows explainers, not they it
 
     def explain(
         self,
@@ -269,17 +309,18 @@ class Explainer(Params):
         fitted, asked = self._known, asked_question(question, options)
         asked.refuse_strangers(fitted.schema)
         refuse_outcome(fitted.form, asked)
-        _refuse_target(fitted.form, asked.target)
-        table = _table(X, fitted.schema)
-        rows, unreadable = _encoded(table, fitted.schema)
+        refuse_target(fitted.form, asked.target)
+        table = table_of(X, fitted.schema)
+        rows, unreadable = encoded(table, fitted.schema)
         complete = np.asarray(~np.isnan(rows).any(axis=1))
-        labels = iter(fitted.user_model.labels(rows[complete]))
+        known = fitted.user_model.labels(rows[complete])
+        labels, reached = iter(known), iter(reached_rows(fitted.user_model, asked, rows[complete], known))
         queries: list[Query | Explanation] = []
         for i, row in enumerate(rows):
-            label = next(labels) if complete[i] else None
+            label, there = (next(labels), next(reached)) if complete[i] else (None, False)
             try:
                 reason = unreadable.get(i)
-                query = None if reason else self._query(row, asked, label)
+                query = None if reason else self._query(row, asked, label, there)
             except (ProblemError, SchemaError) as error:
                 query, reason = None, str(error)
             bare = Query(fitted.schema, row, label, asked, (), self.engine, self.solver, fitted.unread)
@@ -297,6 +338,7 @@ class Explainer(Params):
         *,
         by: By = "likelihood",
         quantiles: Sequence[float] = QUANTILES,
+        callback: Callable[[Progress], bool] | None = None,
         **options: Unpack[QuestionOptions],
     ) -> Front:
         """What plausibility costs a row, or what it costs to change few features. The limit of seconds is for all points.
@@ -308,19 +350,29 @@ class Explainer(Params):
                 rows and which density). "changes": the cheapest one under the question's plausibility with every number of
                 changes.
             quantiles: By likelihood: at which quantiles.
+            callback: As in `explain`; the points until then are returned.
             options: Fields of the `Question`; those given here come first.
         """
         fitted, threads = self._known, self._threads
         asked = replace(asked_question(question, options), k=1, weight=0.0)
-        return front_of(
+        made = front_of(
             self._query(fitted.schema.encode_row(row), asked),
             by,
             quantiles,
-            lambda query, known, spent: explained(fitted, query, known=known, threads=threads, spent=spent),
+            lambda query, known, spent: explained(fitted, query, callback=callback, known=known, threads=threads, spent=spent),
             lambda query: thresholds_of(fitted, query),
         )
+        kind = self._kind(row)
+        return replace(made, points=tuple(replace(point, dtypes=kind) for point in made.points))
 
-    def why_not(self, row: Any, question: Question | None = None, **options: Unpack[QuestionOptions]) -> Conflict:
+    def why_not(
+        self,
+        row: Any,
+        question: Question | None = None,
+        *,
+        callback: Callable[[Progress], bool] | None = None,
+        **options: Unpack[QuestionOptions],
+    ) -> Conflict:
         """The smallest set of demands that excludes every answer, and the cheapest way out: what to give up, and what it brings.
 
         Refuses a row that has an answer, or of which it is not decided in time. The limit of seconds is for all of it.
@@ -328,12 +380,13 @@ class Explainer(Params):
         Args:
             row: As in `explain`.
             question: What was asked; `k` and `weight` make no difference.
+            callback: As in `explain`; what it comes before is not decided.
             options: Fields of the `Question`; those given here come first.
         """
         fitted = self._known
         asked = replace(asked_question(question, options), k=1, weight=0.0)
         query = self._query(fitted.schema.encode_row(row), asked)
-        explanation = explained(fitted, query, threads=self._threads)
+        explanation = explained(fitted, query, callback=callback, threads=self._threads)
         if explanation:
             raise ProblemError("A row to ask why_not of", "have no answer", "one that has", "use explain with the same arguments")
         if explanation.status != "infeasible":
@@ -345,14 +398,15 @@ class Explainer(Params):
         if len(problems) > 1:
             known = ", ".join(repr(label) for label in fitted.form.classes)
             raise ProblemError("why_not", "be asked about one class", f"any of {len(problems)}", f"give target=, one of {known}")
-        solve = partial(solve_of(self.engine, self.solver, self._threads), starts=starts_for(fitted, query, list(thresholds)))
+        starts = starts_for(fitted, query, list(thresholds))
+        solve = partial(solve_of(self.engine, self.solver, self._threads), starts=starts, callback=callback)
         left = replace(query.limits, seconds=max(query.limits.seconds - explanation.seconds, _LEAST_SECONDS))
         words = None if query.target is None else likelihood_words(fitted, query)
         fit = None if query.target is None else coherence_words(query)
         return in_words_of(query.schema, why(problems[0], solve, left, words=words, coherence_words=fit))
 
-    def _query(self, row: Numbers, question: Question, label: Value = None) -> Query:
-        """The question about one row; the model is asked for the label of a complete row, if it is not given."""
+    def _query(self, row: Numbers, question: Question, label: Value = None, reached: bool | None = None) -> Query:
+        """The question about one row; the model is asked for what it says of a complete row, if that is not given."""
         fitted = self._known
         refuse_outcome(fitted.form, question)
         row = held_row(fitted.schema, row)
@@ -370,11 +424,26 @@ class Explainer(Params):
         schema = question.schema_with_rules(wide, row)
         variant = question.plausibility
         given = () if variant is None else given_names(variant.given, fitted.schema, fitted.circuit)
-        question = replace(question, target=_target(fitted.form, label, question))
-        if unknown is None:
-            refuse_reached(fitted.user_model, question, row)
+        question = replace(question, target=target_of(fitted.form, label, question))
+        if unknown is None and reached is None:
+            reached = reached_rows(fitted.user_model, question, row[None], [label])[0]
+        if reached:
+            refuse_reached(question)
         rows = fitted.training.rows_for(variant)
         return Query(schema, row, label, question, given, self.engine, self.solver, fitted.unread, rows=rows)
+
+    def remembering(self) -> Explainer:
+        """The same explainer, which asks its model about the same row once: for many questions about few rows.
+
+        The model must say the same of a row whenever it is asked. Digests of the last few thousand rows are kept, with what the
+        model said of them.
+        """
+        fitted = self._known
+        model = fitted.user_model
+        asked = RememberingModel(model.model, model.form, model.schema, model.encoder)
+        made = type(self)(**self.get_params())
+        made._dtypes = getattr(self, "_dtypes", None)
+        return made._with(replace(fitted, user_model=asked))
 
     # -- files ----------------------------------------------------------------------------------------------------
 
@@ -404,103 +473,3 @@ class Explainer(Params):
 def _same(one: Any, other: Any) -> bool:
     """Whether a parameter is what it was: the same object, or the same seed."""
     return one is other or (isinstance(one, int) and isinstance(other, int) and one == other)
-
-
-def _table(X: pd.DataFrame | Numbers, schema: Schema | None) -> pd.DataFrame:
-    """A DataFrame as it is; an array with the schema's columns."""
-    X = as_pandas(X)
-    if isinstance(X, pd.DataFrame):
-        return X
-    if schema is None or np.ndim(X) != 2 or np.shape(X)[1] != len(schema):
-        rule = "be a DataFrame, or an array with a schema of as many features"
-        got = f"{type(X).__name__} of shape {np.shape(X)}"
-        raise SchemaError("A table", rule, got, "use pd.DataFrame(X, columns=[...])")
-    return pd.DataFrame(X, columns=list(schema.names))
-
-
-def _encoded(table: pd.DataFrame, schema: Schema) -> tuple[Numbers, dict[int, str]]:
-    """A table as doubles, and why rows with a cell that cannot be read cannot be, by their places; such cells are NaN."""
-    schema.encode(table.iloc[:0])  # what is wrong with the columns is wrong with all rows
-    rows, reasons = np.empty((len(table), len(schema))), dict[int, str]()
-    for j, feature in enumerate(schema.features):
-        column = table[feature.name]
-        try:
-            rows[:, j] = feature.encode(column)
-        except SchemaError:
-            for i, cell in enumerate(column):
-                try:
-                    rows[i, j] = feature.number(cell)
-                except SchemaError as error:
-                    rows[i, j] = np.nan
-                    reasons.setdefault(i, str(error))
-    return rows, reasons
-
-
-def _decided(model: UserModel, rows: Numbers) -> NDArray[np.intp]:
-    """The places of the classes that the model decides; `UNKNOWN_CLASS` for a row that is not complete.
-
-    A regressor decides for no class: all its rows are in one place.
-    """
-    if not model.form.link.classifies:
-        return np.zeros(len(rows), dtype=np.intp)
-    complete = ~np.isnan(rows).any(axis=1)
-    decided = np.full(len(rows), UNKNOWN_CLASS, dtype=np.intp)
-    decided[complete] = _class_indices(model.labels(rows[complete]), model.form)
-    return decided
-
-
-def _calibration_sample(calibration: Any, schema: Schema, circuit: Circuit, model: UserModel) -> Sample:
-    """The rows of `calibration=(X, y)`."""
-    if not isinstance(calibration, tuple) or len(calibration) != 2 or not np.size(calibration[0]):
-        got = f"{len(calibration)} parts" if isinstance(calibration, tuple) else type(calibration).__name__
-        raise ExplainerError("calibration", "be a table with rows and their classes", got, "write calibration=(X, y)")
-    table = _table(calibration[0], schema)
-    rows = schema.encode(table)
-    labels = _labels(calibration[1], _decided(model, rows), model.form, table.index)
-    return Sample.of(rows, labels, circuit, _class_indices(labels, model.form))
-
-
-def _labels(y: Any, decided: NDArray[np.intp], form: Form, index: pd.Index[Any]) -> pd.Series[Any]:
-    """The classes of the training rows; what the model decides, where none are given. A regressor has none."""
-    if not form.link.classifies:
-        return pd.Series(0, index=index, name="class")
-    if y is None:
-        return pd.Series([form.classes[k] if k >= 0 else None for k in decided], index=index, name="class")
-    y = as_pandas(y)
-    column = pd.Series(y) if np.ndim(y) == 1 else None
-    if column is None or len(column) != len(index):
-        raise SchemaError("y", f"have one class per row ({len(index)})", f"shape {np.shape(y)}", "give a Series or a list")
-    return column
-
-
-def _class_indices(labels: Sequence[Value] | pd.Series[Any], form: Form) -> NDArray[np.intp]:
-    """The places of labels among the model's classes; `UNKNOWN_CLASS` where the model does not know one."""
-    if not form.link.classifies:
-        return np.zeros(len(labels), dtype=np.intp)
-    places = {label: k for k, label in enumerate(form.classes)}
-    return np.array([places.get(plain(label), UNKNOWN_CLASS) for label in labels], dtype=np.intp)
-
-
-def _target(form: Form, label: Value, question: Question) -> Value:
-    """What to reach: the class that was asked for, or the only other, None if there are several others; or the prediction."""
-    target: Value = question.target
-    if question.prediction is not None:
-        if target is not None:
-            raise ProblemError("A question for a prediction", "have no target", repr(target), "leave it out")
-        return range_in_words(question)
-    if target is None:
-        others = [other for other in form.classes if other != label]
-        return others[0] if len(form.classes) == 2 else None
-    _refuse_target(form, target)
-    if target == label and question.probability is None:
-        raise ProblemError(
-            "The target", "differ from the row's class", f"{target!r}, which the model decides already", "leave it out"
-        )
-    return target
-
-
-def _refuse_target(form: Form, target: Value) -> None:
-    """Refuse a class that the model does not have."""
-    if target is not None and target not in form.classes:
-        known = ", ".join(repr(other) for other in form.classes)
-        raise ProblemError("The target", "be one of the model's classes", repr(target), f"it has {known}")

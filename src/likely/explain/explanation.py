@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,18 @@ import pandas as pd
 from likely.errors import ExplainerError, LikelyError
 from likely.explain import html, text
 from likely.explain.counterfactual import MEASURES, Counterfactual
-from likely.explain.plain import digest, plain_numbers, with_infinities
+from likely.explain.plain import CELL, NUMBER, digest, of_kinds, plain_numbers, with_infinities
 from likely.explain.query import Query, ReadSchema
 from likely.explain.upgrade import upgraded
 from likely.problem import Bounds, Progress, Statistics
 from likely.schema import Schema
 from likely.schema.frames import in_kind
-from likely.schema.values import Value
+from likely.schema.values import Name, Value
 
-VERSION = 6
+if TYPE_CHECKING:
+    from likely.explain.reasons import Reasons
+
+VERSION = 7
 #: Explanations of this version and later ones have a digest.
 FIRST_WITH_DIGEST = 3
 
@@ -90,6 +93,8 @@ class Explanation:
 
     #: The dtypes of a user's table of polars; `to_frame` gives such a table then.
     dtypes: dict[str, Any] | None = field(default=None, compare=False, kw_only=True)
+    #: What made it (`likely.explain.fitted.Fitted`), to ask for more; None of an explanation from a file or another process.
+    maker: Any = field(default=None, compare=False, kw_only=True)
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -125,9 +130,14 @@ class Explanation:
         return cast("pd.DataFrame", in_kind(table, self.dtypes))
 
     def measures(self) -> pd.DataFrame:
-        """A row per answer: class, cost, number of changes, log-likelihood, coherence and their percentiles, probabilities."""
-        rows = [{name: getattr(answer, name) for name in ("label", *MEASURES)} for answer in self.counterfactuals]
-        table = pd.DataFrame(rows, columns=["label", *MEASURES])
+        """A row per answer: class, cost, number of changes, log-likelihood, coherence and their percentiles, probabilities.
+
+        A regressor's prediction is among them where there is one.
+        """
+        names = ["label", *MEASURES]
+        if all(answer.prediction is None for answer in self.counterfactuals):
+            names.remove("prediction")
+        table = pd.DataFrame([{name: getattr(answer, name) for name in names} for answer in self.counterfactuals], columns=names)
         return cast("pd.DataFrame", in_kind(table, None if self.dtypes is None else {}))
 
     def plot(self, *, ax: Any = None) -> Any:
@@ -137,6 +147,35 @@ class Explanation:
             ax: Where to draw; by default, in a new figure.
         """
         return import_module("likely.show").plot_changes(self, ax=ax)  # pictures know explanations, not the other way round
+
+    def reasons(self, n: int = 4, *, words: Any = None, exclude: Iterable[Name] = (), explainer: Any = None) -> Reasons:
+        """The principal reasons for the decision about the row, in the order of how little of them would have changed it.
+
+        What people may change plays no part here, nor how likely rows are: see `likely.explain.reasons`.
+
+        Args:
+            n: How many, at most; more than four are not likely to help a person.
+            words: What to tell people: feature -> sentence, or feature -> {"low": sentence, "high": sentence}, by whether the
+                value would have to be higher or lower; also by the row's own value, and "otherwise". `{value}`, `{to}` and
+                `{feature}` are filled in. Left out, sentences are made of the values.
+            exclude: Features that are not to be reasons. The result says which.
+            explainer: That made the explanation; needed if it was read from a file.
+        """
+        from likely.explain.reasons import reasons_of
+
+        maker = self.maker if explainer is None else getattr(explainer, "_known", None)
+        if maker is None:
+            got = "one without its explainer" if explainer is None else repr(explainer)
+            hint = "give explainer=, the fitted Explainer"
+            raise ExplainerError("An explanation to give reasons", "know its explainer", got, hint)
+        if maker.evidence.model != self.evidence.model:
+            got, hint = "an explainer of another model", "give the explainer that made it"
+            raise ExplainerError("An explanation to give reasons", "be asked of its own model", got, hint)
+        return reasons_of(maker, self, n, words=words, exclude=exclude)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The value alone: an explainer does not travel with every explanation."""
+        return {key: value for key, value in self.__dict__.items() if key != "maker"}
 
     # -- files ----------------------------------------------------------------------------------------------------
 
@@ -215,12 +254,18 @@ class Explanation:
 def _parts(data: Mapping[str, Any], read_schema: ReadSchema) -> dict[str, Any]:
     """The arguments of an explanation, from its plain data."""
     parts = {key: value for key, value in data.items() if key not in ("version", "digest")}
+    of_kinds(parts, {"margin": NUMBER, "nodes": int, "seconds": NUMBER, "interrupted": bool, "reason": str})
     parts["query"] = query = Query.from_dict(parts["query"], read_schema)
     parts["bounds"] = Bounds(**with_infinities(parts["bounds"]))
+    of_kinds(vars(parts["bounds"]), {"upper": NUMBER, "lower": NUMBER})
     parts["counterfactuals"] = tuple(Counterfactual.from_dict(answer, query) for answer in parts["counterfactuals"])
     for name in ("thresholds", "coherence_thresholds"):
         parts[name] = tuple((label, float(lower)) for label, lower in parts[name])
+        for label, _ in parts[name]:
+            of_kinds({"label": label}, {"label": CELL})
     parts["evidence"] = Evidence(**parts["evidence"])
+    of_kinds(vars(parts["evidence"]), {"model": str, "circuit": str, "schema": str, "versions": Mapping})
+    of_kinds(parts["evidence"].versions, dict.fromkeys(parts["evidence"].versions, str))
     statistics = dict(parts["statistics"])
     trace = tuple(Progress(**with_infinities(now)) for now in statistics.pop("trace"))
     parts["statistics"] = Statistics(**statistics, trace=trace)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from likely.explain.plausibility import Quantile, Threshold, Variant
 from likely.explain.query import Query, SharedSchemas
 from likely.problem.tolerances import SAME_COST
 from likely.schema import MaxChanges
+from likely.schema.frames import in_kind
 from likely.schema.values import Numbers, Value
 
 VERSION = 1
@@ -48,7 +49,15 @@ class Front:
         return len(self.points)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per point: cost, number of changes, log-likelihood, percentile, and how strong the claim is."""
+        """A row per point: cost, number of changes, log-likelihood, percentile, and how strong the claim is.
+
+        A table of polars if the user's was.
+        """
+        polars = any(point.dtypes is not None for point in self.points)
+        return cast("pd.DataFrame", in_kind(self.table(), {} if polars else None))
+
+    def table(self) -> pd.DataFrame:
+        """`to_frame` as a table of pandas, whatever the user's was."""
         rows = [
             {
                 "cost": point.best.cost,

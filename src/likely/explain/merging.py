@@ -177,6 +177,28 @@ def _too_costly(solution: Solution, better: Sequence[Solution], limits: Limits) 
     return solution.objective > better[0].objective + limits.pool_gap * abs(better[0].objective)
 
 
+def settled(result: Result, least: float, limits: Limits) -> bool:
+    """Whether a problem need not be searched again: that is finished, nothing is left that matters, or nodes were the limit.
+
+    Args:
+        result: What is known of it.
+        least: What a bound must reach so that nothing below it matters.
+        limits: Of every search.
+    """
+    return result.status in _FINISHED or result.bounds.lower >= least or result.statistics.nodes >= limits.nodes
+
+
+def after(before: Result, now: Result) -> Result:
+    """A search that was done again, longer: what it found, and all that is proved.
+
+    Args:
+        before: The first time.
+        now: The second time, begun with the answers of the first.
+    """
+    bounds = replace(now.bounds, lower=max(before.bounds.lower, now.bounds.lower))
+    return replace(now, bounds=bounds, statistics=_total([before, now]))
+
+
 def unsearched() -> Result:
     """What is known before any search."""
     return Result("unknown", (), Bounds(math.inf, -math.inf))

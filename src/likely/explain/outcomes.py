@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from likely._display.numbers import number_text
 from likely.errors import ProblemError
+from likely.explain.dtype_rounding import held_row
 from likely.explain.model import UserModel
 from likely.explain.question import Question
-from likely.predictor import Form, LinearModel, ReluNetwork
+from likely.predictor import Form
+from likely.predictor.forms import ColumnForm
 from likely.problem import Goal, prediction, probability, to_class
 from likely.schema.values import Numbers, Value, show_value
 
@@ -57,7 +61,7 @@ def goal_of(form: Form, question: Question, label: Value, margin: float) -> Goal
     """
     if question.ends is None:
         return to_class(form, label, margin=margin)
-    smooth = isinstance(form, LinearModel | ReluNetwork)
+    smooth = isinstance(form, ColumnForm)
     away = margin if smooth or margin > question.margin else None
     if question.prediction is not None:
         return prediction(form, *question.ends, margin=away)
@@ -112,15 +116,65 @@ def refuse_outcome(form: Form, question: Question) -> None:
         raise ProblemError("A probability to reach", "be that of a class", "no target", f"write target=, one of {known}")
 
 
-def refuse_reached(model: UserModel, question: Question, row: Numbers) -> None:
-    """Refuse a row that has the probability or the prediction that is asked for already.
+def reached_rows(model: UserModel, question: Question, rows: Numbers, labels: Sequence[Value]) -> list[bool]:
+    """Which rows have the probability or the prediction that is asked for already; the model is asked once for all.
 
     Args:
         model: The user's model.
-        question: What is asked; its target is known.
-        row: A complete row.
+        question: What is asked.
+        rows: Complete rows.
+        labels: The class of each.
     """
-    if question.ends is not None and said_of(model, question, row[None], [question.target])[0] is not None:
-        what = "prediction" if question.prediction is not None else f"probability of {show_value(question.target)}"
-        rule, got = "be one that the row does not have", f"{range_in_words(question)}, which it has already"
-        raise ProblemError(f"The {what} to reach", rule, got, "ask for another one")
+    if question.ends is None or not len(rows):
+        return [False] * len(rows)
+    held = np.stack([held_row(model.schema, row) for row in rows])
+    sought = question.prediction is None
+    targets = [target_of(model.form, label, question) if sought else None for label in labels]
+    return [said is not None for said in said_of(model, question, held, targets)]
+
+
+def refuse_reached(question: Question) -> None:
+    """Refuse to ask for the probability or the prediction that a row has already.
+
+    Args:
+        question: What is asked; its target is known.
+    """
+    what = "prediction" if question.prediction is not None else f"probability of {show_value(question.target)}"
+    rule, got = "be one that the row does not have", f"{range_in_words(question)}, which it has already"
+    raise ProblemError(f"The {what} to reach", rule, got, "ask for another one")
+
+
+def target_of(form: Form, label: Value, question: Question) -> Value:
+    """What to reach: the class that was asked for, or the only other, None if there are several others; or the prediction.
+
+    Args:
+        form: Of the model.
+        label: The class of the row.
+        question: What is asked.
+    """
+    target: Value = question.target
+    if question.prediction is not None:
+        if target is not None:
+            raise ProblemError("A question for a prediction", "have no target", repr(target), "leave it out")
+        return range_in_words(question)
+    if target is None:
+        others = [other for other in form.classes if other != label]
+        return others[0] if len(form.classes) == 2 else None
+    refuse_target(form, target)
+    if target == label and question.probability is None:
+        raise ProblemError(
+            "The target", "differ from the row's class", f"{target!r}, which the model decides already", "leave it out"
+        )
+    return target
+
+
+def refuse_target(form: Form, target: Value) -> None:
+    """Refuse a class that the model does not have.
+
+    Args:
+        form: Of the model.
+        target: The class that was asked for; None for any.
+    """
+    if target is not None and target not in form.classes:
+        known = ", ".join(repr(other) for other in form.classes)
+        raise ProblemError("The target", "be one of the model's classes", repr(target), f"it has {known}")

@@ -30,6 +30,25 @@ def with_infinities(data: Any) -> Any:
     return {key: _NAMED.get(value, value) if isinstance(value, str) else value for key, value in data.items()}
 
 
+def of_kinds(data: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> None:
+    """Refuse data whose parts are of other kinds than they are written with, by a TypeError; true is no number.
+
+    Args:
+        data: What came from a file.
+        kinds: name of a part -> its kinds.
+    """
+    for name, kind in kinds.items():
+        if name not in data:
+            continue  # said elsewhere, if it has no default
+        value, known = data[name], kind if isinstance(kind, tuple) else (kind,)
+        if not isinstance(value, known) or (isinstance(value, bool) and bool not in known):
+            raise TypeError(f"{name} is {type(value).__name__}")
+
+
+#: Kinds of parts: a number, one that may be unknown, and what may stand in a cell.
+NUMBER, MAYBE, CELL = (int, float), (int, float, type(None)), (str, int, float, bool, type(None))
+
+
 def values_of(schema: Schema, row: Numbers) -> tuple[Value, ...]:
     """The user's values that doubles stand for."""
     return tuple(feature.value(float(number)) for feature, number in zip(schema.features, row, strict=True))

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from likely.explain.engines import engine_of
-from likely.explain.plain import values_of
+from likely.explain.plain import CELL, of_kinds, values_of
 from likely.explain.plausibility import Measure, Peers, Rows, Variant
 from likely.explain.question import Question
 from likely.problem import Limits
@@ -215,6 +215,7 @@ class Query:
         fields["question"] = Question.from_dict(fields["question"])
         if fields["rows"] not in get_args(Rows):
             raise ValueError(f"rows to compare with are {' or '.join(get_args(Rows))}, not {fields['rows']!r}")
+        of_kinds(fields, {"label": CELL, "engine": str, "solver": (str, type(None))})
         for names in ("given", "unread", "kept"):
             fields[names] = tuple(fields[names])
         return cls(**fields)

@@ -330,7 +330,12 @@ def _end(end: float | None, infinity: float) -> float:
 
 
 def _names(names: Any) -> tuple[Name, ...]:
-    return (names,) if isinstance(names, (str, int)) else tuple(names)
+    listed = (names,) if isinstance(names, (str, int)) else tuple(names)
+    for name in listed:
+        if not isinstance(name, (str, int, np.integer)):
+            rule, hint = "be text or a whole number", "write locked=['age']"
+            raise ProblemError("The name of a feature in a question", rule, repr(name), hint)
+    return listed
 
 
 def _constraints(constraints: Any) -> tuple[Constraint, ...]:

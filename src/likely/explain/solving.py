@@ -16,7 +16,7 @@ from likely.errors import LikelyWarning, ProblemError
 from likely.explain.dtype_rounding import rounded_rows
 from likely.explain.engines import sessions_of
 from likely.explain.fitted import Fitted, log_likelihood_of
-from likely.explain.merging import distinct, enough, in_turn, merged, total, unsearched
+from likely.explain.merging import after, distinct, enough, in_turn, merged, settled, total, unsearched
 from likely.explain.outcomes import goal_of, outcomes
 from likely.explain.plausibility import AtLeastFactual, Quantile, Threshold
 from likely.explain.polishing import More, polished
@@ -42,6 +42,8 @@ Callback = Callable[[Progress], bool]
 
 #: Polishing may go on after the limit of seconds, by this share of it or by so many seconds.
 _GRACE, _LEAST_GRACE = 0.1, 0.05
+#: Where there are several problems, all together are first looked at for this share of the time.
+_FIRST_LOOK = 0.1
 
 
 # -- what to ask the engine -------------------------------------------------------------------------------------------
@@ -207,8 +209,10 @@ class _Watch:
         """Whether there is time to make answers nicer: a limit of seconds is kept to within 10 % or 50 ms."""
         return self.seconds < self.limits.seconds + max(_GRACE * self.limits.seconds, _LEAST_GRACE)
 
-    def left(self, limits: Limits) -> Limits:
-        return replace(limits, seconds=max(1e-3, self.limits.seconds - self.seconds))
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self.limits.seconds - self.seconds
 
 
 def drafted(
@@ -249,15 +253,31 @@ def _drafted(fitted: Fitted, query: Query, margin: float, watch: _Watch, known: 
     clean = _Polisher(query, watch.patience)
 
     def search(limits: Limits, further: Constraint | None = None) -> Result:
-        results: list[Result] = []
+        results = [unsearched() for _ in sessions]
         for session in sessions:
             if further is not None:
                 session.require(further)
-            known = sorted((answer for result in results for answer in result.solutions), key=lambda answer: answer.objective)
-            going = partial(watch.until, enough(known, limits))
-            result = unsearched() if watch.ended else session.solve(watch.left(limits), starts=starts, callback=going)
-            results.append(clean(session.problem, result))
+
+        def look(i: int, seconds: float) -> None:
+            answers = sorted((answer for result in results for answer in result.solutions), key=lambda answer: answer.objective)
+            least = enough(answers, limits)
+            if watch.ended or settled(results[i], least, limits):
+                return
+            rows = [solution.row[None] for solution in results[i].solutions]
+            result = sessions[i].solve(
+                replace(limits, seconds=max(1e-3, seconds)),
+                starts=np.concatenate([*rows, starts]),
+                callback=partial(watch.until, least),
+            )
+            results[i] = after(results[i], clean(sessions[i].problem, result))
             watch.ended |= result.interrupted
+
+        # Of several searches none takes all the time: each gets a little, and those that were not over share the rest.
+        for i in range(len(sessions) if len(sessions) > 1 else 0):
+            look(i, min(watch.left, _FIRST_LOOK * limits.seconds / len(sessions)))
+        for i in range(len(sessions)):
+            if len(sessions) == 1 or not watch.over:
+                look(i, watch.left / (len(sessions) - i))
         return merged(results, limits)
 
     result = in_turn(search, query) if query.limits.other_features else distinct(search, query.limits)

@@ -73,7 +73,7 @@ def sentence(answer: Counterfactual) -> str:
     query = answer.query
     verb, after, before = outcome(answer, show_value)
     decided = f"the model would {verb} {after}" + ("" if before is None else f" instead of {before}")
-    moved = [j for j, name in enumerate(query.schema.names) if name in answer.changes]
+    moved = [j for j, name in enumerate(query.schema.names) if name in answer.changed]
     told = moved if len(moved) <= _MANY else sorted(_costliest(answer, moved)[:_TOLD])
     moves = [_move(query.schema.features[j], float(query.factual[j]), float(answer.numbers[j])) for j in told]
     if len(moved) > len(told):
@@ -91,7 +91,8 @@ def outcome(answer: Counterfactual, show: Callable[[Value], str]) -> tuple[str, 
     query = answer.query
     if query.question.prediction is not None:
         before = None if query.label is None else number_text(float(query.label))
-        return "predict", str(answer.label), before
+        asked = str(answer.label)
+        return "predict", asked if answer.prediction is None else f"{number_text(answer.prediction)} ({asked})", before
     if query.question.probability is not None:
         shares = [None if share is None else _share(share) for share in (answer.probability_after, answer.probability_before)]
         return f"give {show(answer.label)} a probability of", shares[0] or "", shares[1]
@@ -190,9 +191,9 @@ def only_answers(explanation: Explanation) -> Lines:
     count = len(explanation.counterfactuals)
     if not explanation.query.several_ways:
         what = "This is the only answer." if count == 1 else f"These are the only {count} answers."
-        return what, "Proved: there is no other."
+        return what, f"Proved: there is no other{_but_for_close_calls(explanation)}."
     what = "This is the only way." if count == 1 else f"These are the only {count} ways."
-    return what, f"Proved: every other answer changes {_same_features(count)}."
+    return what, f"Proved: every other answer changes {_same_features(count)}{_but_for_close_calls(explanation)}."
 
 
 def some_answers(explanation: Explanation) -> Lines:
@@ -270,7 +271,7 @@ def no_answer(explanation: Explanation) -> Lines:
     Exactly: no row of the features' domains keeps every rule, is as likely as was asked for, has values that fit together as
     well as was asked for, and is decided as wanted by the margin of score.
     """
-    return "There is no answer.", "Proved: no row meets all that is asked."
+    return "There is no answer.", f"Proved: no row meets all that is asked{_but_for_close_calls(explanation)}."
 
 
 def no_answer_yet(explanation: Explanation) -> Lines:
@@ -281,8 +282,8 @@ def no_answer_yet(explanation: Explanation) -> Lines:
     what = "No answer yet: the search stopped early."
     if _says_nothing(explanation):
         return what, "There may be one, or none."
-    verb, unit = _verb(explanation)
-    return what, f"Proved: an answer, if there is one, {verb} at least {_bound(explanation)}{unit}."
+    (verb, unit), aside = _verb(explanation), _but_for_close_calls(explanation)
+    return what, f"Proved: an answer, if there is one, {verb} at least {_bound(explanation)}{unit}{aside}."
 
 
 def disputed_answers(explanation: Explanation) -> Lines:
@@ -327,11 +328,22 @@ _CLAIMS = {
 
 def _no_other_below(explanation: Explanation) -> str:
     """That no other answer is below the proved bound; if these are several ways, but for those that change the same features."""
-    verb, unit = _verb(explanation)
+    (verb, unit), margin = _verb(explanation), _but_for_close_calls(explanation)
     if explanation.query.several_ways:
         same = _same_features(len(explanation.counterfactuals))
-        return f"every other answer {verb} at least {_bound(explanation)}{unit}, or changes {same}"
-    return f"no other answer {verb} less than {_bound(explanation)}{unit}"
+        return f"every other answer {verb} at least {_bound(explanation)}{unit}, or changes {same}{margin}"
+    return f"no other answer {verb} less than {_bound(explanation)}{unit}{margin}"
+
+
+def _but_for_close_calls(explanation: Explanation) -> str:
+    """Which rows do not count as answers; nothing if a line of its own says so.
+
+    Exactly: those whose score is on the other side by less than `explanation.margin`. Of a prediction or a probability, trees may
+    be as close to its ends as they like: then they count, and more is proved than this says.
+    """
+    if explanation.margin > explanation.query.question.margin:
+        return ""
+    return f", closer calls than a score of {explanation.margin:g} aside"
 
 
 def _same_features(count: int) -> str:
@@ -374,6 +386,11 @@ def measures(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
         of = f" of {show_value(answers[0].label)}" if len(labels) == 1 else ""
         before = _share(answers[0].probability_before) if len(labels) == 1 else ""
         rows.append((f"probability{of}", before, [_share(answer.probability_after) for answer in answers]))
+    if any(answer.prediction is not None for answer in answers):
+        label = explanation.query.label
+        before = "" if label is None else number_text(float(label))
+        after = ["" if answer.prediction is None else number_text(answer.prediction) for answer in answers]
+        rows.append(("prediction", before, after))
     if len({answer.label for answer in answers}) > 1:
         rows.append(("class", "", [show_value(answer.label) for answer in answers]))
     return rows
@@ -397,7 +414,7 @@ def cells(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
     query, answers = explanation.query, explanation.counterfactuals
     rows = []
     for j, feature in enumerate(query.schema.features):
-        moved = [feature.name in answer.changes for answer in answers]
+        moved = [feature.name in answer.changed for answer in answers]
         if any(moved):
             new = [float(answer.numbers[j]) for answer, here in zip(answers, moved, strict=True) if here]
             before, after = told_apart(feature, float(query.factual[j]), new)
@@ -408,7 +425,7 @@ def cells(explanation: Explanation) -> list[tuple[str, str, list[str]]]:
 
 def changed_features(answer: Counterfactual) -> str:
     """What an answer changes, feature by feature."""
-    return ", ".join(feature.title for feature in answer.query.schema.features if feature.name in answer.changes)
+    return ", ".join(feature.title for feature in answer.query.schema.features if feature.name in answer.changed)
 
 
 def heads(explanation: Explanation) -> list[str]:

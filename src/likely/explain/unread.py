@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from likely.predictor import Form, LinearModel, ReluNetwork, TreeEnsemble
+from likely.predictor import Form, LinearModel, LinearTrees, ReluNetwork, TreeEnsemble
 from likely.predictor.columns import Column
 from likely.predictor.composite import parts_of
 from likely.schema import Schema
@@ -14,7 +14,8 @@ from likely.schema.values import Name
 def unread_features(form: Form, schema: Schema) -> tuple[Name, ...]:
     """The names of the features on which no score depends.
 
-    A linear model and a network read a feature if a column that varies with it has a weight; trees read what they test. One of
+    A linear model and a network read a feature if a column that varies with it has a weight; trees read what they test, and what
+    their leaves weigh. One of
     which that is not seen - its effects cancel out, say - counts as read.
 
     Args:
@@ -32,6 +33,10 @@ def _read(form: Form) -> set[int] | None:
     """The places of the features that a form reads; None if that is not known."""
     if isinstance(form, TreeEnsemble):
         return {int(j) for j in np.unique(form.nodes["feature"]) if j >= 0}
+    if isinstance(form, LinearTrees):
+        tested = _read(form.trees)
+        weighed = {form.columns[term].feature for term, weight in zip(form.terms, form.weights, strict=True) if weight}
+        return tested and tested | weighed
     if isinstance(form, LinearModel):
         weights = form.weights
     elif isinstance(form, ReluNetwork):

@@ -77,6 +77,11 @@ def _from_version_5(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "version": 6, "query": query}
 
 
+def _from_version_6(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 6 did not say what a regressor predicts for an answer."""
+    return {**data, "version": 7, "counterfactuals": [{**answer, "prediction": None} for answer in data["counterfactuals"]]}
+
+
 #: version -> how its data become those of the next version
 _STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     1: _from_version_1,
@@ -84,4 +89,5 @@ _STEPS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     3: _from_version_3,
     4: _from_version_4,
     5: _from_version_5,
+    6: _from_version_6,
 }

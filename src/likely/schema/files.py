@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pandas as pd
 from pandas.api import types
@@ -86,6 +86,8 @@ _MOMENT = rf"\d{{4}}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?|{_MOMENT_OF_ZONE}
 #: As pandas writes them.
 _DURATION = r"-?\d+ days( [+-]?\d\d:\d\d:\d\d(\.\d+)?)?"
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+#: How a file is compressed, by the end of its name.
+_COMPRESSIONS: dict[str, Any] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 #: What stands in a CSV file for a missing value, unless the schema has it as a value.
 _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
 
@@ -114,6 +116,37 @@ def read_table(path: str | Path, schema: Schema | None = None, *, mixed: Collect
         cells = table[name]
         table[name] = _read_cells(cells, features[name]) if name in features else _guessed(cells, name in mixed)
     return table
+
+
+def read_frames(path: str | Path, schema: Schema, size: int, opened: BinaryIO | None = None) -> Iterator[pd.DataFrame]:
+    """The columns of a schema in a CSV file, some rows at a time: `read_table` for a file of any length.
+
+    Args:
+        path: The file, with a header line.
+        schema: What its columns hold; others are not read.
+        size: So many rows at a time.
+        opened: The same file, if it is open already.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise SchemaError("A data file", "exist", str(file), "check the path")
+    return _frames(file, schema, size, opened)
+
+
+def _frames(file: Path, schema: Schema, size: int, opened: BinaryIO | None) -> Iterator[pd.DataFrame]:
+    names = {str(name): name for name in schema.names}
+    features = {feature.name: feature for feature in schema.features}
+    try:
+        reader = pd.read_csv(
+            file if opened is None else opened, dtype=dict.fromkeys(names, "str"), keep_default_na=False, chunksize=size,
+            usecols=lambda name: name in names, compression=_COMPRESSIONS.get(file.suffix.lower()),
+        )  # fmt: skip
+        with reader as texts:
+            for table in texts:
+                known = {names[name]: table[name] for name in table.columns}
+                yield pd.DataFrame({name: _read_cells(cells, features[name]) for name, cells in known.items()}, index=table.index)
+    except ValueError as error:
+        raise SchemaError("A data file", "be CSV with a header line", _said(file, error), "correct the file") from None
 
 
 def _with_texts(file: Path, names: Collection[str]) -> pd.DataFrame:

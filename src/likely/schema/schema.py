@@ -148,17 +148,26 @@ class Schema:
         Args:
             factual: The row to start from, as doubles; NaN where a value is unknown.
         """
-        features = list(self.features)
-        for j, (feature, number) in enumerate(zip(self.features, factual, strict=True)):
-            if not np.isnan(number) and number not in feature.region:
-                features[j] = feature.widened(float(number))
-                warnings.warn(
-                    f"Feature {feature.name!r} of the factual is {feature.show(number)}, outside {feature.describe()}; "
-                    "its domain was widened to hold it.",
-                    LikelyWarning,
-                    stacklevel=2,
-                )
-        return self if tuple(features) == self.features else replace(self, features=tuple(features))
+        pairs = zip(self.features, factual, strict=True)
+        features = tuple(
+            feature.widened(float(number)) if _lies_outside(feature, number) else feature for feature, number in pairs
+        )
+        for sentence in self.outside(factual).values():
+            warnings.warn(sentence, LikelyWarning, stacklevel=2)
+        return self if features == self.features else replace(self, features=features)
+
+    def outside(self, factual: Numbers) -> dict[Name, str]:
+        """The features whose domain does not hold the factual's value, each with a sentence that says so.
+
+        Args:
+            factual: The row to start from, as doubles; NaN where a value is unknown.
+        """
+        return {
+            feature.name: f"Feature {feature.name!r} of the factual is {feature.show(number)}, outside {feature.describe()}; "
+            "its domain was widened to hold it."
+            for feature, number in zip(self.features, factual, strict=True)
+            if _lies_outside(feature, number)
+        }
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -472,3 +481,8 @@ def _step_notes(features: Sequence[Feature]) -> tuple[str, ...]:
         return ()
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return (f"steps read off the data: {', '.join(names[:_MOST_NAMED])}{more} (`steps=None` takes every number)",)
+
+
+def _lies_outside(feature: Feature, number: float) -> bool:
+    """Whether a known value is not in the domain of its feature."""
+    return not np.isnan(number) and number not in feature.region

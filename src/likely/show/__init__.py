@@ -12,7 +12,7 @@ from likely.show.drawing import plot_circuit
 from likely.show.front import plot_front
 from likely.show.layout import Edge, Layout, circuit_layout
 from likely.show.marginals import plot_marginals
-from likely.show.pages import report
+from likely.show.pages import audit_report, report
 
 __all__ = [
     "Axis",
@@ -21,6 +21,7 @@ __all__ = [
     "Layout",
     "Move",
     "Track",
+    "audit_report",
     "changes_of",
     "circuit_layout",
     "density_map",

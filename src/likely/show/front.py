@@ -37,7 +37,7 @@ def plot_front(front: Front, *, ax: Axes | None = None) -> Figure:
     if not front.points:
         raise ExplainerError("A picture of a front", "have a point", "none", "ask why_not(row)")
     column, label = front_axis(front)
-    table = front.to_frame()
+    table = front.table()
     figure, ax = canvas.figure_of(ax, (6.4, 4.2))
     canvas.front(ax, table[column].to_numpy(), table["cost"].to_numpy(), (table["status"] == "optimal").to_numpy())
     if column == "changes":

@@ -23,9 +23,32 @@ MOST_BARS = 128
 
 def marginal_heights(circuit: Circuit, axis: Axis) -> tuple[Numbers, Numbers]:
     """Edges of cells that are wide enough to be seen, and the height of each: its probability over its width."""
-    rows = np.full((len(axis.values), len(circuit.variables)), np.nan)
+    return _heights(axis, _masses(circuit, axis, np.full(len(circuit.variables), np.nan)))
+
+
+def conditional_heights(circuit: Circuit, axis: Axis, row: Numbers) -> tuple[Numbers, Numbers] | None:
+    """The same with the other values of a row given; None if they are impossible together with whatever the axis shows.
+
+    Args:
+        circuit: The circuit.
+        axis: That of one variable.
+        row: A double per variable; NaN for what is summed over.
+    """
+    mass = _masses(circuit, axis, row)
+    total = float(mass.sum())
+    return _heights(axis, mass / total) if total > 0 else None
+
+
+def _masses(circuit: Circuit, axis: Axis, row: Numbers) -> Numbers:
+    """The mass of every cell of an axis together with the other values of a row, but for a common factor."""
+    rows = np.tile(row, (len(axis.values), 1))
     rows[:, circuit.index(axis.feature.name)] = axis.values
-    mass = np.where(np.isnan(axis.values), 0.0, np.exp(log_likelihood(circuit, rows)) * axis.room)
+    logs = np.where(np.isnan(axis.values), -np.inf, log_likelihood(circuit, rows))
+    most = logs.max() if not np.isnan(row).all() else 0.0  # of many values given, a likelihood may be too small for a double
+    return np.exp(logs - (most if np.isfinite(most) else 0.0)) * axis.room
+
+
+def _heights(axis: Axis, mass: Numbers) -> tuple[Numbers, Numbers]:
     below = np.concatenate([[0.0], np.cumsum(mass)])
     kept = _apart(axis.edges, (axis.edges[-1] - axis.edges[0]) / MOST_BARS) if axis.feature.numeric else slice(None)
     return axis.edges[kept], np.diff(below[kept]) / np.diff(axis.edges[kept])

@@ -1,4 +1,4 @@
-"""`report`: one explanation or many as a page that needs nothing else: for phones, screens, paper, light and dark."""
+"""`report` and `audit_report`: pages that need nothing else: for phones, screens, paper, light and dark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from likely._display.markup import Html, el, join
 from likely._files import write_text
 from likely.errors import ExplainerError
-from likely.explain import Explanation, Front, Verification
+from likely.explain import Audit, Explanation, Front, Verification
+from likely.show.pages.audit_page import audit_page
 from likely.show.pages.many import many_page
 from likely.show.pages.one import one_page
 
@@ -41,6 +42,31 @@ def report(
         names: Of many: the names of the rows; their numbers, if left out.
         groups: Of many: a value per row, by which numbers are told apart.
     """
+    given: dict[str, Any] = {"front": front, "verification": verification, "reason": reason, "names": names, "groups": groups}
+    _write(path, report_page(explanations, title=title, **given))
+
+
+def report_page(
+    explanations: Explanation | Iterable[Explanation],
+    *,
+    title: str | None = None,
+    front: Front | None = None,
+    verification: Verification | None = None,
+    reason: Any = None,
+    names: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+) -> str:
+    """The page that `report` writes, as a text.
+
+    Args:
+        explanations: An explanation, or several.
+        title: The heading of the page.
+        front: Of one: what `Explainer.front` said of the row.
+        verification: Of one: what `verify` said.
+        reason: Of one: what `Explainer.why_not` said.
+        names: Of many: the names of the rows; their numbers, if left out.
+        groups: Of many: a value per row, by which numbers are told apart.
+    """
     if isinstance(explanations, Explanation):
         body, kind = one_page(explanations, front, verification, reason), "Counterfactual explanation"
     else:
@@ -48,10 +74,26 @@ def report(
         if not several:
             raise ExplainerError("A report", "have an explanation", "none", "explain a row first")
         body, kind = many_page(several, range(len(several)) if names is None else names, groups), "Counterfactual explanations"
+    return _page(title or kind, kind, body)
+
+
+def audit_report(audit: Audit, path: str | Path, *, title: str | None = None) -> None:
+    """Write a self-contained HTML page of an audit.
+
+    Args:
+        audit: What `likely.explain.audit` counted.
+        path: Where to write it; the folder must exist.
+        title: The heading of the page.
+    """
+    kind = "Audit of counterfactual explanations"
+    _write(path, _page(title or kind, kind, audit_page(audit)))
+
+
+def _write(path: str | Path, page: str) -> None:
     file = Path(path)
     if not file.parent.is_dir():
         raise ExplainerError("A report", "be written into a folder that exists", str(file), "make the folder first")
-    write_text(file, _page(title or kind, kind, body))
+    write_text(file, page)
 
 
 def _page(title: str, kind: str, body: Html) -> str:

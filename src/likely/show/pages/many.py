@@ -8,7 +8,8 @@ from typing import Any
 from likely._display.markup import Html, el, join
 from likely._display.numbers import cost_text
 from likely.explain import Audit, Explanation, audit
-from likely.explain.auditing import GROUP_HEAD, Use, group_cells, share
+from likely.explain.audit_text import GROUP_HEAD, group_cells, share
+from likely.explain.auditing import Use
 from likely.show.pages.parts import MARKS, answer_text, cards, claim_box, spoken, table
 from likely.show.pages.pictures import bar_picture
 

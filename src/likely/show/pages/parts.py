@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from likely._display.markup import Html, Part, el, join
-from likely._display.numbers import cost_text
+from likely._display.numbers import cost_text, number_text
 from likely.explain import Counterfactual, Explanation
 from likely.explain.query import rows_named
 from likely.explain.text import FIT, claim, joined, outcome, wanted
@@ -113,6 +113,9 @@ def _measures(answer: Counterfactual) -> Html:
             else f"{100 * before:.1f} → {100 * answer.probability_after:.1f}%"
         )
         rows.append(_pair(f"probability of {spoken_value(answer.label)}", text, share_picture(before, answer.probability_after)))
+    if answer.prediction is not None:
+        now = "" if answer.query.label is None else f"{number_text(float(answer.query.label))} → "
+        rows.append(_pair("prediction", f"{now}{number_text(answer.prediction)}"))
     of = f" of {spoken_value(answer.label)}" if answer.query.of_class else ""
     for text, percentile in (("likelier than", answer.percentile), (FIT, answer.coherence_percentile)):
         if percentile is not None:

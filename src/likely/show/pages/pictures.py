@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from likely._display.markup import Html, el
 from likely._display.numbers import cost_text
-from likely.explain import Front
+from likely.explain import Front, Spread
 from likely.show.changes import Move, Track
 from likely.show.front import front_axis
 from likely.show.ticks import number_ticks
@@ -56,10 +57,53 @@ def bar_picture(share: float) -> Html:
     return el("svg", *parts, class_="tracks", role="img", aria_label=f"{100 * share:.0f} %")
 
 
+def outcome_picture(parts: Sequence[tuple[str, float]]) -> Html:
+    """Shares that add up to 1 as parts of one bar.
+
+    Args:
+        parts: The class of the colour of each, and the share.
+    """
+    pieces, before = [], 0.0
+    for colour, share in parts:
+        if share > 0:
+            pieces.append(
+                el("rect", x=f"{100 * before:.2f}%", y="2", width=f"{100 * share:.2f}%", height="12", class_=f"part {colour}")
+            )
+        before += share
+    said = ", ".join(f"{100 * share:.0f} %" for _, share in parts)
+    return el("svg", *pieces, class_="tracks", role="img", aria_label=said)
+
+
+def spread_picture(spread: Spread, low: float, high: float) -> Html:
+    """Quantiles as a line with a box, the median as a dot, and the interval of the median around it.
+
+    Args:
+        spread: The quantiles at 0, 5, ..., 100 %.
+        low: What is on the left.
+        high: What is on the right.
+    """
+
+    def place(number: float) -> float:
+        return 100 * min(max((number - low) / (high - low), 0.0), 1.0)
+
+    def bar(ends: tuple[float, float], y: float, height: float, kind: str) -> Html:
+        left, right = map(place, ends)
+        return el("rect", x=f"{left:.2f}%", y=y, width=f"{max(right - left, 0.2):.2f}%", height=height, rx="1.5", class_=kind)
+
+    parts = [
+        bar((spread.quantiles[1], spread.quantiles[-2]), 7, 2, "whisker"),
+        bar((spread.lower, spread.upper), 3, 10, "box"),
+        None if spread.interval is None else bar(spread.interval, 5.5, 5, "move"),
+        el("circle", cx=f"{place(spread.median):.2f}%", cy="8", r="4.5", class_="then"),
+    ]
+    said = f"median {cost_text(spread.median)}, half of the rows from {cost_text(spread.lower)} to {cost_text(spread.upper)}"
+    return el("svg", *parts, class_="tracks", role="img", aria_label=said)
+
+
 def front_picture(front: Front) -> Html:
     """Cost against likelihood, or number of changes."""
     column, label = front_axis(front)
-    table = front.to_frame()
+    table = front.table()
     x, cost = table[column].to_list(), table["cost"].to_list()
     low, high = (0.0, 100.0) if column == "percentile" else (min(x) - 0.5, max(x) + 0.5)
     highest = max(cost) * 1.12 or 1.0
