@@ -1,14 +1,15 @@
 """Tables of many reals: how many questions are certified, how soon answers are good, and what others do with the same questions.
 
     python benchmarks/frontier.py OUT.jsonl [--data wine sonar] [--models logistic 20-10] [--densities none blocks] [--rows 6]
-                                  [--limit-seconds 10] [--mio-rows 1] [--mio-seconds 5] [--rivals PYTHON] [--circuits FOLDER]
+                                  [--limit-seconds 10] [--mio-rows 1] [--mio-seconds 5] [--rivals PYTHON ...] [--circuits FOLDER]
     python benchmarks/frontier.py OUT.jsonl --table        prints what is in the file
     python benchmarks/frontier.py OUT.jsonl --picture P    draws it
 
 Every question (frontier_questions.py) asks for the nearest row (costs of 1 / MAD) of another class. Our exact engine begins with
 training rows; so does our mixed-integer programme with HiGHS, in the same run, on one thread, for the first rows of each table.
-With --rivals, an interpreter that has them (it may be this one) asks treecf and dtai-veritas about the forests, without a
-likelihood. A record is appended per question: what is in the file is not asked again, so a run may be ended and repeated.
+With --rivals, interpreters that have them (this one may be among them) ask treecf, dtai-veritas and OCEAN about the forests,
+without a likelihood. A record is appended per question: what is in the file is not asked again, so a run may be ended and
+repeated.
 """
 
 from __future__ import annotations
@@ -23,16 +24,18 @@ from typing import Any
 import frontier_questions as questions
 import frontier_rivals
 import numpy as np
+import rivals
 from summary import Column, head, line, one_thread, share
 
 from likely import mio, search
+from likely.predictor import Form
 from likely.problem import Limits
 
 Record = dict[str, Any]
 Key = tuple[str, ...]
 
 #: engine -> what it is called
-PEERS = {"mio": "HiGHS", "treecf": "treecf", "veritas": "veritas"}
+PEERS = {"mio": "HiGHS", "treecf": "treecf", "veritas": "veritas", "ocean": "OCEAN"}
 KEY = ("engine", "data", "model", "density", "row")
 
 
@@ -89,13 +92,13 @@ def answered(book: Book, table: questions.Table, model: str, density: str, optio
     """Whether all that is asked about a model is in the book."""
     asked = [(engine, row) for engine, rows in engines(options) for row in range(rows)]
     if rivals_know(model, density, options):
-        asked.append(("treecf", 0))
+        asked += [(rival, 0) for rival in rivals.ASKS]
     return not any(book.lacks(engine, table.name, model, density, row) for engine, row in asked)
 
 
 def rivals_know(model: str, density: str, options: argparse.Namespace) -> bool:
     """Whether rivals are asked about a model."""
-    return options.rivals is not None and density == "none" and questions.MODELS[model][0] == "forests"
+    return bool(options.rivals) and density == "none" and questions.MODELS[model][0] == "forests"
 
 
 def engines(options: argparse.Namespace) -> Iterator[tuple[str, int]]:
@@ -116,11 +119,18 @@ def measure_table(book: Book, table: questions.Table, models: list[str], density
             search.solve(asked[0].problem, Limits(nodes=1))  # what is loaded once
             for question in asked:
                 ask(book, question, about, options)
-            if rivals_know(name, density, options) and book.lacks("treecf", table.name, name, density, 0):
-                theirs = frontier_rivals.of_trees(table, form, table.rows, options.limit_seconds, options.rivals)
-                for rival, records in theirs.items():
-                    for record in records:
-                        book.add({"engine": rival, **about, "limit": options.limit_seconds, **record})
+            if rivals_know(name, density, options):
+                ask_rivals(book, table, form, about, options)
+
+
+def ask_rivals(book: Book, table: questions.Table, form: Form, about: Record, options: argparse.Namespace) -> None:
+    """The rivals about one forest: those that are not in the book, of the interpreters that have them."""
+    for python in options.rivals:
+        wanted = [rival for rival in rivals.ASKS if book.lacks(rival, table.name, about["model"], "none", 0)]
+        theirs = frontier_rivals.of_trees(table, form, table.rows, options.limit_seconds, python, wanted)
+        for rival, records in theirs.items():
+            for record in records:
+                book.add({"engine": rival, **about, "limit": options.limit_seconds, **record})
 
 
 def ask(book: Book, question: questions.Question, about: Record, options: argparse.Namespace) -> None:
@@ -247,7 +257,9 @@ def main() -> None:
     parser.add_argument("--limit-seconds", type=float, default=10.0, help="per question, of our engine and rivals (10)")
     parser.add_argument("--mio-rows", type=int, default=0, help="of these, those that HiGHS is asked about (0)")
     parser.add_argument("--mio-seconds", type=float, default=10.0, help="per question, of HiGHS (10)")
-    parser.add_argument("--rivals", type=Path, metavar="PYTHON", help="an interpreter that has treecf and dtai-veritas")
+    parser.add_argument(
+        "--rivals", nargs="*", type=Path, metavar="PYTHON", help="interpreters with treecf, dtai-veritas, oceanpy"
+    )
     parser.add_argument("--circuits", type=Path, metavar="FOLDER", help="keeps circuits that were learned")
     parser.add_argument("--table", action="store_true", help="only print what is in the file")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="only draw what is in the file")

@@ -12,8 +12,8 @@ from frontier_questions import DENSITIES, MODELS
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-NAMES = {"search": "likely", "mio": "HiGHS", "treecf": "treecf", "veritas": "veritas (easier question)"}
-COLOURS = {"search": "#1b6ca8", "mio": "#d1802b", "treecf": "#5b8c3a", "veritas": "#8f6bb3"}
+NAMES = {"search": "likely", "mio": "HiGHS", "treecf": "treecf", "veritas": "veritas (easier question)", "ocean": "OCEAN"}
+COLOURS = {"search": "#1b6ca8", "mio": "#d1802b", "treecf": "#5b8c3a", "veritas": "#8f6bb3", "ocean": "#b0413e"}
 STYLES = dict(zip(DENSITIES, ("-", "--", ":"), strict=True))
 LIKELIHOODS = {"none": "any row", "histograms": "likely by histograms", "blocks": "likely by blocks"}
 

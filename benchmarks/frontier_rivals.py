@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +41,15 @@ def finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
-def of_trees(table: Table, form: Form, rows: Numbers, seconds: float, python: Path) -> dict[str, list[dict[str, Any]]]:
-    """What the rivals of another interpreter say of a forest, without a likelihood: per rival, a record per row.
+def of_trees(
+    table: Table, form: Form, rows: Numbers, seconds: float, python: Path, wanted: Collection[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """What wanted rivals of another interpreter say of a forest, without a likelihood: per rival, a record per row.
 
-    treecf minimises our cost with its exact backend. veritas does not know it and finds the least *largest* weighted change, an
-    easier question. What a rival prepares once per model is not in its time.
+    treecf minimises our cost with its exact backend, OCEAN by a constraint programme. veritas does not know it and finds
+    the least *largest* weighted change, an easier question. What a rival prepares once per model is not in its time.
     """
-    answers = rivals.asked(table.schema, form, rows, seconds, python)
+    answers = rivals.asked(table.schema, form, rows, seconds, python, wanted)
     return {
         rival: [
             {

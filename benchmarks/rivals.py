@@ -6,6 +6,7 @@ import json
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,20 @@ from likely.errors import LikelyWarning
 
 WORKER = Path(__file__).with_name("rivals_worker.py")
 #: What each rival minimises.
-ASKS = {"treecf": "near", "veritas": "least change"}
+ASKS = {"treecf": "near", "veritas": "least change", "ocean": "near"}
 
 
 def asked(
-    schema: likely.Schema, form: Any, rows: NDArray[np.float64], limit: float, python: Path
+    schema: likely.Schema, form: Any, rows: NDArray[np.float64], limit: float, python: Path, wanted: Collection[str] = tuple(ASKS)
 ) -> dict[str, list[dict[str, Any]]]:
-    """Per rival that the interpreter has: one answer per row."""
+    """Per rival that is wanted and that the interpreter has: one answer per row."""
     columns = Columns(_wide(schema, rows))
     labels = form.predict(rows)
     question = {
         "columns": columns.described(),
         **forest_of(form, columns),
         "limit": limit,
+        "wanted": list(wanted),
         "queries": [
             {"row": columns.expanded(row), "up": bool(label == form.classes[0])} for row, label in zip(rows, labels, strict=True)
         ],

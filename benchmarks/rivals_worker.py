@@ -1,9 +1,10 @@
-"""What the benchmarks ask of treecf and dtai-veritas, run by the interpreter that has them (pip install treecf dtai-veritas).
+"""What the benchmarks ask of treecf, dtai-veritas and OCEAN, run by an interpreter that has some of them.
 
     python rivals_worker.py FOLDER/question.json
 
-The question is what `rivals.py` writes; the answer is answer.json in the same folder: per rival that can be imported, and
-per query, status, cost and seconds.
+`pip install treecf dtai-veritas`; OCEAN needs Python 3.12: `pip install oceanpy` there.
+The question is what `rivals.py` writes; the answer is answer.json in the same folder: per rival that is wanted and can be
+imported, and per query, status, cost and seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ os.environ["RAYON_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 
-#: What talks to treecf for the benchmark of methods, too.
+#: What talks to treecf and OCEAN for the benchmark of methods, too.
 ADAPTERS = Path(__file__).parents[1] / "src" / "likely" / "bench" / "workers"
 
 
@@ -109,6 +110,29 @@ def veritas_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
     return answers
 
 
+def ocean_answers(question: dict[str, Any]) -> list[dict[str, Any]]:
+    """OCEAN's constraint programme, with our cost as its distance."""
+    sys.path.insert(0, str(ADAPTERS))
+    import with_ocean
+
+    columns = question["columns"]
+    fitted = with_ocean.fit(question)
+    ends = {end: [column[end] for column in columns] for end in ("low", "high")}
+    answers = []
+    for query in question["queries"]:
+        asked = {"row": query["row"], **ends, "target": int(query["up"]), "seconds": question["limit"]}
+        times, reply = timed(lambda asked=asked: with_ocean.generate(fitted, asked))
+        status = ("feasible", "optimal") if reply["rows"] else ("unknown", "infeasible")
+        answers.append({
+            **times,
+            "status": status[reply["proved"]],
+            "upper": cost_of(columns, query["row"], reply["rows"][0]) if reply["rows"] else None,
+            "lower": reply["bound"],
+            "search_nodes": reply["nodes"],
+        })  # fmt: skip
+    return answers
+
+
 def close(lower: float, upper: float) -> bool:
     """Whether veritas' interval is small enough to be called an answer."""
     return upper - lower <= 1e-4 * upper
@@ -157,7 +181,10 @@ def main() -> None:
     path = Path(sys.argv[1])
     question = json.loads(path.read_text(encoding="utf-8"))
     answers = {}
-    for name, ask in (("treecf", treecf_answers), ("veritas", veritas_answers)):
+    asks = {"treecf": treecf_answers, "veritas": veritas_answers, "ocean": ocean_answers}
+    for name, ask in asks.items():
+        if name not in question["wanted"]:
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

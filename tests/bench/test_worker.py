@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -100,8 +101,13 @@ def test_what_goes_wrong_is_said(tmp_path: Path) -> None:
         worker(tmp_path / "c.py", NEAREST).fit(*loans())
 
 
-def test_treecf_and_the_engine_agree() -> None:
-    if find_spec("treecf") is None:
+#: OCEAN needs an interpreter of its own: tests ask it where one is named.
+FORESTS = ["treecf", *(["ocean"] if "LIKELY_PYTHON_OCEAN" in os.environ else [])]
+
+
+@pytest.mark.parametrize("rival", FORESTS)
+def test_rivals_of_forests_and_the_engine_agree(rival: str) -> None:
+    if rival == "treecf" and find_spec("treecf") is None:
         pytest.skip("needs treecf")
     data, model, _ = forest()
     ours: Any = METHODS["mio"]()
@@ -109,7 +115,7 @@ def test_treecf_and_the_engine_agree() -> None:
     for place in (0, 3, 5):
         question = asked(forest(), place)
         factual = data.schema.encode(question.factual)[0]
-        theirs, own = fitted("treecf", forest).generate(question), ours.generate(question)
+        theirs, own = fitted(rival, forest).generate(question), ours.generate(question)
         assert theirs.proved
         assert own.proved
         assert (model.predict(theirs.rows) == question.target).all()

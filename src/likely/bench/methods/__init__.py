@@ -43,7 +43,8 @@ _HOW: dict[str, tuple[Any, ...]] = {
     "dice-genetic": ("dice", "Dice", "genetic"),
     "ppcef": ("ppcef", "Ppcef"),
     "ceflow": ("ceflow", "CeFlow"),
-    "treecf": ("treecf", "treecf"),
+    "treecf": ("forests", "treecf"),
+    "ocean": ("forests", "ocean"),
 }
 
 #: name -> what makes the method, without anything learned yet
