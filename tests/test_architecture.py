@@ -43,6 +43,8 @@ ARROWS = {
         "search",
         "mio",
     },
+    "batch": {"errors", "_files", "_display", "_jobs", "schema", "problem", "explain"},
+    "cluster": {"errors", "schema", "batch", "explain"},
     "bench": {
         "errors",
         "_files",
@@ -56,7 +58,26 @@ ARROWS = {
         "datasets",
         "show",
     },
-    "cli": {"errors", "_files", "schema", "_display", "circuit", "datasets", "problem", "search", "explain", "show", "bench"},
+    "mlflow": {"errors", "_files", "schema", "predictor", "explain"},
+    "page": {"errors", "problem", "explain", "serve"},
+    "serve": {"errors", "schema", "circuit", "problem", "explain", "show"},
+    "cli": {
+        "errors",
+        "_files",
+        "_jobs",
+        "schema",
+        "_display",
+        "circuit",
+        "datasets",
+        "problem",
+        "search",
+        "explain",
+        "show",
+        "batch",
+        "cluster",
+        "bench",
+        "serve",
+    },
     "__main__": {"cli"},
     "__init__": {"errors", "schema", "explain"},
 }
@@ -72,9 +93,12 @@ CIRCUIT_ARROWS = {
 EXTRAS = {
     "torch", "onnx", "onnxruntime", "skl2onnx", "xgboost", "lightgbm", "catboost", "keras",
     "pyomo", "highspy", "pyscipopt", "gurobipy",
-    "matplotlib", "pyarrow", "dice_ml",
+    "matplotlib", "pyarrow", "dice_ml", "mlflow",
+    "starlette", "uvicorn", "prometheus_client",
+    "dask", "distributed", "ray", "pyspark",
 }  # fmt: skip
-#: optional package -> the one file that imports it; torch has another for methods of the benchmark that learn with it
+#: optional package -> the one file that imports it; torch has another for methods of the benchmark that learn with it, and
+#: pyarrow one per room: what one writes is not what the other reads
 IMPORTERS = {
     "torch": {"predictor/torch.py", "bench/tensors.py"},
     "onnx": {"predictor/onnx/model.py"},
@@ -86,8 +110,16 @@ IMPORTERS = {
     "pyomo": {"mio/modelling.py"},
     "pyscipopt": {"mio/solvers/scip.py"},
     "matplotlib": {"show/canvas.py"},
-    "pyarrow": {"bench/results.py"},
+    "pyarrow": {"bench/results.py", "batch/parquet.py"},
     "dice_ml": {"bench/methods/dice.py"},
+    "mlflow": {"mlflow.py"},
+    "anywidget": {"page/widget.py"},
+    "starlette": {"serve/app.py"},
+    "uvicorn": {"serve/running.py"},
+    "prometheus_client": {"serve/metrics.py"},
+    "distributed": {"cluster/dask.py"},
+    "ray": {"cluster/ray.py"},
+    "pyspark": {"cluster/spark.py"},
 }
 
 
@@ -142,7 +174,7 @@ def test_exported_names() -> None:
     assert likely.__all__ == sorted(likely.__all__)
     for name in likely.__all__:
         assert getattr(likely, name) is not None
-    needed = {"errors", "schema", "cli", "import_module", "Any", "TYPE_CHECKING"}
+    needed = {"errors", "schema", "cli", "page", "import_module", "Any", "TYPE_CHECKING"}
     public = {name for name in vars(likely) if not name.startswith("_")} - needed
     assert public <= set(likely.__all__)
 
