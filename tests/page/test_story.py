@@ -218,4 +218,6 @@ def test_a_service_with_a_token_and_a_regressor(opened: Any) -> None:
         page.get_by_label("Predict at least").fill("4000")
         assert status(page) == "optimal"
         assert "the model would predict" in sentence(page)
+        predicted = page.locator(".measure", has_text="Prediction").inner_text().split()[-1]
+        assert float(predicted.replace(",", "")) >= 4000
         assert "predicts" in page.inner_text(".decision")

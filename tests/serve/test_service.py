@@ -347,7 +347,8 @@ def test_a_regressor_is_served_too() -> None:
         json.dumps(reply.body, allow_nan=False)
         jsonschema.Draft202012Validator(replies_of(service.explainer)[path]).validate(reply.body)
     [answer] = service.reply("/explain", question).body["answers"]
-    assert service.reply("/decide", {"row": answer["row"]}).body["label"] <= before["label"] - 100
+    assert service.reply("/decide", {"row": answer["row"]}).body["label"] == pytest.approx(answer["prediction"])
+    assert answer["prediction"] <= before["label"] - 100
     assert answer["row"]["0"] == row["0"]
     refused = service.reply("/explain", {"row": row})
     assert refused.status == 422

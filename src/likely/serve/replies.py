@@ -76,7 +76,8 @@ def _explanation(row: JsonSchema, label: JsonSchema) -> JsonSchema:
     answer = _object(
         {
             "row": row, "label": _VALUE, "cost": _NUMBER, "log_likelihood": _MAYBE, "percentile": _MAYBE,
-            "coherence_percentile": _MAYBE, "probability_before": _MAYBE, "probability_after": _MAYBE, "sentence": _TEXT,
+            "coherence_percentile": _MAYBE, "probability_before": _MAYBE, "probability_after": _MAYBE,
+            "prediction": {**_MAYBE, "description": "A regressor's, for this row."}, "sentence": _TEXT,
             "changes": {"type": "array", "items": change},
         }
     )  # fmt: skip

@@ -83,6 +83,7 @@ def _answer(answer: Counterfactual, sentence: str) -> dict[str, Any]:
         "coherence_percentile": answer.coherence_percentile,
         "probability_before": answer.probability_before,
         "probability_after": answer.probability_after,
+        "prediction": answer.prediction,
         "sentence": sentence,
         "changes": _changes(answer),
     }

@@ -1,6 +1,6 @@
 // One answer: what would have to change, from what to what; and what it costs, how likely and how probable it is.
 import { html } from "../html.js";
-import { costText, counted, shareText, titleOf } from "../words.js";
+import { costText, counted, numberText, shareText, titleOf } from "../words.js";
 import { Icon } from "./icons.js";
 
 function Answer({ store, answer, place, chosen, many }) {
@@ -25,6 +25,7 @@ function Answer({ store, answer, place, chosen, many }) {
       ${typeof answer.probability_after === "number" &&
       html`<${Measure} name=${`Probability of ${answer.label}`} text=${shareText(answer.probability_after)} share=${answer.probability_after}
         before=${answer.probability_before} />`}
+      ${typeof answer.prediction === "number" && html`<${Measure} name="Prediction" text=${numberText(answer.prediction)} />`}
     </dl>
   </article>`;
 }
