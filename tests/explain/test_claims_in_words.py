@@ -40,7 +40,7 @@ def test_an_answer_is_the_best_up_to_a_gap_that_is_said() -> None:
     exact, usual, coarse = (explainer_of().explain(row, rounding=0, gap=gap) for gap in (0, 1e-4, 0.5))
     assert {exact.status, usual.status, coarse.status} == {"optimal"}
     assert exact.query.limits.relative_gap == 0
-    aside = ", closer calls than a score of 0.0001 aside"
+    aside = ", not counting rows within a score of 0.0001 of the border"
     assert str(exact).splitlines()[2] == f"Proved: no other answer costs less than {exact.bounds.lower:.4g}{aside}."
     assert usual == explainer_of().explain(row, rounding=0)
     assert str(usual).splitlines()[2].endswith("; nothing is cheaper by more than 0.01 %.")

@@ -35,7 +35,7 @@ variants = st.one_of(
 )
 
 #: Which rows no claim is about.
-ASIDE = ", closer calls than a score of 0.0001 aside"
+ASIDE = ", not counting rows within a score of 0.0001 of the border"
 
 
 @settings(max_examples=15)

@@ -191,9 +191,9 @@ def only_answers(explanation: Explanation) -> Lines:
     count = len(explanation.counterfactuals)
     if not explanation.query.several_ways:
         what = "This is the only answer." if count == 1 else f"These are the only {count} answers."
-        return what, f"Proved: there is no other{_but_for_close_calls(explanation)}."
+        return what, f"Proved: there is no other{_but_for_the_border(explanation)}."
     what = "This is the only way." if count == 1 else f"These are the only {count} ways."
-    return what, f"Proved: every other answer changes {_same_features(count)}{_but_for_close_calls(explanation)}."
+    return what, f"Proved: every other answer changes {_same_features(count)}{_but_for_the_border(explanation)}."
 
 
 def some_answers(explanation: Explanation) -> Lines:
@@ -271,7 +271,7 @@ def no_answer(explanation: Explanation) -> Lines:
     Exactly: no row of the features' domains keeps every rule, is as likely as was asked for, has values that fit together as
     well as was asked for, and is decided as wanted by the margin of score.
     """
-    return "There is no answer.", f"Proved: no row meets all that is asked{_but_for_close_calls(explanation)}."
+    return "There is no answer.", f"Proved: no row meets all that is asked{_but_for_the_border(explanation)}."
 
 
 def no_answer_yet(explanation: Explanation) -> Lines:
@@ -282,7 +282,7 @@ def no_answer_yet(explanation: Explanation) -> Lines:
     what = "No answer yet: the search stopped early."
     if _says_nothing(explanation):
         return what, "There may be one, or none."
-    (verb, unit), aside = _verb(explanation), _but_for_close_calls(explanation)
+    (verb, unit), aside = _verb(explanation), _but_for_the_border(explanation)
     return what, f"Proved: an answer, if there is one, {verb} at least {_bound(explanation)}{unit}{aside}."
 
 
@@ -328,14 +328,14 @@ _CLAIMS = {
 
 def _no_other_below(explanation: Explanation) -> str:
     """That no other answer is below the proved bound; if these are several ways, but for those that change the same features."""
-    (verb, unit), margin = _verb(explanation), _but_for_close_calls(explanation)
+    (verb, unit), margin = _verb(explanation), _but_for_the_border(explanation)
     if explanation.query.several_ways:
         same = _same_features(len(explanation.counterfactuals))
         return f"every other answer {verb} at least {_bound(explanation)}{unit}, or changes {same}{margin}"
     return f"no other answer {verb} less than {_bound(explanation)}{unit}{margin}"
 
 
-def _but_for_close_calls(explanation: Explanation) -> str:
+def _but_for_the_border(explanation: Explanation) -> str:
     """Which rows do not count as answers; nothing if a line of its own says so.
 
     Exactly: those whose score is on the other side by less than `explanation.margin`. Of a prediction or a probability, trees may
@@ -343,7 +343,7 @@ def _but_for_close_calls(explanation: Explanation) -> str:
     """
     if explanation.margin > explanation.query.question.margin:
         return ""
-    return f", closer calls than a score of {explanation.margin:g} aside"
+    return f", not counting rows within a score of {explanation.margin:g} of the border"
 
 
 def _same_features(count: int) -> str:
