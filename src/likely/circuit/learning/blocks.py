@@ -32,7 +32,7 @@ from likely.circuit.learning import blocks_moments
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import Indices
 from likely.circuit.learning.blocks_moments import Flags, Moments
-from likely.circuit.learning.smoothing import Shrinkage
+from likely.circuit.learning.smoothing_together import JointShrinkage
 from likely.circuit.model.warps import Warp
 from likely.schema.values import Numbers, is_code
 
@@ -164,7 +164,7 @@ class BlockMixture:
     covariances: Numbers  # component x column x column
     inside: Flags  # component x column: whether the column is in the component's block; it has a leaf if not
     counts: tuple[Numbers, ...]  # per variable with leaves, component x bin
-    shrinkage: tuple[Shrinkage, ...]
+    shrinkage: JointShrinkage
     interrupted: bool = False
 
     @property
@@ -186,13 +186,22 @@ class BlockMixture:
         return np.ones(self.components, dtype=np.bool_)
 
     def tables(self) -> list[Numbers]:
-        """Per variable with leaves, the probability of each bin in each component; 1 in those that have no such leaf."""
-        tables = []
-        for j, shrinkage, counts in zip(self.leaves, self.shrinkage, self.counts, strict=True):
-            used, table = self.uses(j), np.ones(counts.shape)
-            table[used] = shrinkage.probabilities(counts[used])
-            tables.append(table)
-        return tables
+        """Per variable with leaves, the probability of each bin in each component; some have no such leaf (`uses`)."""
+        if not self.leaves:
+            return []
+        ends = np.cumsum([counts.shape[1] for counts in self.counts])[:-1]
+        return np.split(self.probabilities, ends, axis=1)
+
+    @cached_property
+    def probabilities(self) -> Numbers:
+        """Of each bin of each variable with leaves, in each component."""
+        return self.shrinkage.probabilities(np.concatenate(self.counts, axis=1))
+
+    @cached_property
+    def used(self) -> Flags:
+        """Which components have a leaf of the variable of each bin (component x bin)."""
+        used = np.column_stack([self.uses(j) for j in self.leaves])
+        return np.repeat(used, [counts.shape[1] for counts in self.counts], axis=1)
 
     def by_cells(self, rounding: Numbers) -> BlockMixture:
         """What makes of a row, nearly, the mean density of the cells of its steps: with the variance within them added once more.
@@ -203,11 +212,9 @@ class BlockMixture:
 
     def refitted(self) -> BlockMixture:
         """With the strengths of smoothing that suit the leaves as they are now."""
-        fitted = (
-            shrinkage.fitted(counts[self.uses(j)])
-            for j, shrinkage, counts in zip(self.leaves, self.shrinkage, self.counts, strict=True)
-        )
-        return replace(self, shrinkage=tuple(fitted))
+        if not self.leaves:
+            return self
+        return replace(self, shrinkage=self.shrinkage.fitted(np.where(self.used, np.concatenate(self.counts, axis=1), 0.0)))
 
 
 def fit(
@@ -260,12 +267,8 @@ def joint_logs(mixture: BlockMixture, table: BlockTable) -> Numbers:
     """log of weight times density of each component in each row (row x component), in warped columns and bins."""
     logs = np.tile(np.log(mixture.weights), (len(table), 1))
     if table.leaves:
-        widths = [
-            np.where(mixture.uses(j)[:, None], part, 0.0)
-            for j, part in zip(mixture.leaves, np.split(table.measures, table.ends), strict=True)
-        ]
-        leaves = np.log(np.maximum(np.concatenate(mixture.tables(), axis=1), 1e-300))
-        logs += table.cells @ (leaves - np.concatenate(widths, axis=1)).T
+        leaves = np.log(np.maximum(mixture.probabilities, 1e-300)) - table.measures
+        logs += table.cells @ np.where(mixture.used, leaves, 0.0).T
         logs -= table.log_slopes @ (~mixture.inside).T
     for rows, known, z in table.parts:
         seen = mixture.inside & known
@@ -299,7 +302,7 @@ def maximised(table: BlockTable, shares: Numbers, settings: Settings, before: Bl
     if settings.background:
         covariances = np.concatenate([covariances, _background(moments.rows, means, scatters)[None]])
         means = np.vstack([means, np.zeros(len(table.columns))])
-    shrinkage = tuple(table.others.shrinkage[j] for j in table.leaves) if before is None else before.shrinkage
+    shrinkage = JointShrinkage(tuple(table.others.shrinkage[j] for j in table.leaves)) if before is None else before.shrinkage
     weights = (rows + prior) / (rows + prior).sum()
     return BlockMixture(table.columns, table.leaves, weights, means, covariances, inside, tuple(counts), shrinkage)
 

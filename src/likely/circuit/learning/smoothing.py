@@ -105,13 +105,13 @@ class Shrinkage:
         for node in range(1, len(up)):
             depths[node] = depths[up[node]] + 1
         parent, depth = up[1:], depths[1:] - 1
-        total = _ranged(mass[None, :], low, high)[0]
+        total = ranged(mass[None, :], low, high)[0]
         strength = FIRST_STRENGTH * np.power(GROWTH if bins.feature.numeric else 1.0, depth, dtype=np.float64)
         return cls(mass, low, high, parent, depth, total[1:] / total[parent], strength)
 
     def totals(self, counts: Numbers) -> Numbers:
         """The counts below every node (leaf x node) from those in every bin (leaf x bin)."""
-        return _ranged(counts, self.low, self.high)
+        return ranged(counts, self.low, self.high)
 
     def probabilities(self, counts: Numbers, factor: float = 1.0) -> Numbers:
         """Probabilities of bins (leaf x bin) from counts, with strengths times `factor`."""
@@ -172,7 +172,7 @@ class Shrinkage:
         return float(STRENGTHS[place])
 
 
-def _ranged(counts: Numbers, low: NDArray[np.intp], high: NDArray[np.intp]) -> Numbers:
+def ranged(counts: Numbers, low: NDArray[np.intp], high: NDArray[np.intp]) -> Numbers:
     """Sums over the bins low <= b < high (leaf x range)."""
     # Not as differences of running sums: those lose what is small beside a large one. Bin by bin, as all leaves are one
     # row of memory then.
