@@ -69,6 +69,22 @@ TEST_CASE("at most so many literals hold") {
   CHECK_FALSE(rules.propagate(domain, box));
 }
 
+TEST_CASE("a rule that a row breaks and the box leaves open names a feature") {
+  const Domain domain = domain_of({whole_numbers(0, 5, 2), whole_numbers(0, 5, 2)});
+  const Literal hole(domain, 0, Region{{0, 1}, {4, 5}}), high(domain, 1, Region{{4, 5}});
+  const Rules either{{Clause{{hole, high}}}, {}, {}}, alone{{Clause{{hole}}}, {}, {}}, few{{}, {AtMost{{hole, high}, 1}}, {}};
+  const std::vector<double> breaks{2, 0}, keeps{4, 0}, both{4, 4};
+  Box box = whole(domain);
+  CHECK(either.undecided(domain, box, breaks.data()) == std::optional<std::size_t>{0});
+  CHECK(alone.undecided(domain, box, breaks.data()) == std::optional<std::size_t>{0});  // outermost cells are inside
+  CHECK(few.undecided(domain, box, both.data()) == std::optional<std::size_t>{0});
+  CHECK(!either.undecided(domain, box, keeps.data()));
+  CHECK(!few.undecided(domain, box, keeps.data()));
+  box.keep_numbers(domain, 0, 2, 3);
+  CHECK(either.undecided(domain, box, breaks.data()) == std::optional<std::size_t>{1});
+  CHECK(!alone.undecided(domain, box, breaks.data()));  // decided: propagation ends such a box
+}
+
 TEST_CASE("linear rules tighten by activities") {
   const Domain domain = domain_of({whole_numbers(0, 5, 2), whole_numbers(0, 5, 2)});
   Rules rules;

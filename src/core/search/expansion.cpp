@@ -161,18 +161,30 @@ std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) c
   return split(problem_.domain, node.box, j, cheapest[j]);
 }
 
+// Nodes with a unit on either side; none if boxes are to be split.
+std::vector<Node> Expander::sides_of(Look& look, const std::optional<Cut>& cut) const {
+  const Node& node = look.node;
+  std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace);
+  if (!sides.empty() || !likelihood_binds(problem_, node, look.workspace)) return sides;
+  return split_where_priced(problem_, node, look.evaluation.priced, cut, look.workspace);
+}
+
 void Expander::branch(Look& look, Expansion& out) const {
   const Node& node = look.node;
-  const std::optional<Cut> cut = largest_gap(problem_, node, look.evaluation);
-  const bool binds = likelihood_binds(problem_, node, look.workspace);
-  std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace);
-  if (sides.empty() && binds) sides = split_where_priced(problem_, node, look.evaluation.priced, cut, look.workspace);
-  if (!sides.empty()) {
-    const bool narrow = node.box.narrow(problem_.domain);
-    for (Node& part : sides) out.children.push_back({std::move(part), narrow});
-    return;
+  const std::vector<double>& cheapest = look.evaluation.cheapest;
+  std::vector<Box> parts;
+  // No bound knows of a rule that the cheapest row breaks, and reals could be split for ever before it is decided.
+  if (const std::optional<std::size_t> j = problem_.rules.undecided(problem_.domain, node.box, cheapest.data())) {
+    parts = split(problem_.domain, node.box, *j, cheapest[*j]);
+  } else {
+    const std::optional<Cut> cut = largest_gap(problem_, node, look.evaluation);
+    if (std::vector<Node> sides = sides_of(look, cut); !sides.empty()) {
+      const bool narrow = node.box.narrow(problem_.domain);
+      for (Node& part : sides) out.children.push_back({std::move(part), narrow});
+      return;
+    }
+    parts = parts_of(look, cut);
   }
-  std::vector<Box> parts = parts_of(look, cut);
   if (look.follower != nullptr) {
     look.follower->watch(node, look.pool);
     look.follower->after_branching(parts);

@@ -40,6 +40,7 @@ class Expander {
 
   bool propagate_node(Look& look, Expansion& out) const;
   bool is_done(Look& look) const;
+  std::vector<Node> sides_of(Look& look, const std::optional<Cut>& cut) const;
   std::vector<Box> parts_of(Look& look, const std::optional<Cut>& cut) const;
   void branch(Look& look, Expansion& out) const;
 

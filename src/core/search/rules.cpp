@@ -16,6 +16,13 @@ bool in_region(const std::vector<std::pair<double, double>>& region, double v) {
   return std::any_of(region.begin(), region.end(), [v](const auto& part) { return part.first <= v && v <= part.second; });
 }
 
+std::size_t held(const std::vector<Literal>& literals, const double* row) {
+  return static_cast<std::size_t>(
+      std::count_if(literals.begin(), literals.end(), [row](const Literal& l) { return l.holds(row); }));
+}
+bool keeps(const Clause& clause, const double* row) { return held(clause.literals, row) > 0; }
+bool keeps(const AtMost& rule, const double* row) { return held(rule.literals, row) <= rule.count; }
+
 enum class Outcome { kNothing, kChanged, kImpossible };
 
 // Unit propagation: if all literals but one are false in the box, that one must hold.
@@ -194,14 +201,23 @@ bool Rules::propagate(const Domain& domain, Box& box) const {
 }
 
 bool Rules::hold(const double* row) const {
+  return std::all_of(clauses.begin(), clauses.end(), [row](const Clause& clause) { return keeps(clause, row); }) &&
+         std::all_of(at_most.begin(), at_most.end(), [row](const AtMost& rule) { return keeps(rule, row); }) &&
+         std::all_of(linear.begin(), linear.end(), [row](const LinearRule& rule) { return rule.holds(row); });
+}
+
+std::optional<std::size_t> Rules::undecided(const Domain& domain, const Box& box, const double* row) const {
+  auto first_open = [&](const auto& rule) -> std::optional<std::size_t> {
+    if (keeps(rule, row)) return std::nullopt;
+    for (const Literal& literal : rule.literals)
+      if (literal.state(domain, box) == Literal::State::kSometimes) return literal.feature();
+    return std::nullopt;
+  };
   for (const Clause& clause : clauses)
-    if (std::none_of(clause.literals.begin(), clause.literals.end(), [row](const Literal& l) { return l.holds(row); }))
-      return false;
-  for (const AtMost& rule : at_most) {
-    const auto held = std::count_if(rule.literals.begin(), rule.literals.end(), [row](const Literal& l) { return l.holds(row); });
-    if (static_cast<std::size_t>(held) > rule.count) return false;
-  }
-  return std::all_of(linear.begin(), linear.end(), [row](const LinearRule& rule) { return rule.holds(row); });
+    if (const auto feature = first_open(clause)) return feature;
+  for (const AtMost& rule : at_most)
+    if (const auto feature = first_open(rule)) return feature;
+  return std::nullopt;
 }
 
 }  // namespace likely::search

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ class Literal {
   // Keep only values inside (or outside) the region; of numbers, up to the outermost cells that are.
   bool keep(const Domain& domain, Box& box, bool inside) const;
   bool holds(const double* row) const;
+  std::size_t feature() const { return feature_; }
 
  private:
   std::size_t feature_;
@@ -64,6 +66,8 @@ struct Rules {
   // Removes values until nothing more follows; false if no row is left.
   bool propagate(const Domain& domain, Box& box) const;
   bool hold(const double* row) const;
+  // A feature that decides a clause or an at-most rule that a row of the box breaks; none if it breaks none that is open.
+  std::optional<std::size_t> undecided(const Domain& domain, const Box& box, const double* row) const;
 };
 
 }  // namespace likely::search

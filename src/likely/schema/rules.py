@@ -31,9 +31,15 @@ RULE_ROUNDOFFS = 2
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """At least one literal holds."""
+    """At least one literal holds. Literals of the same feature are one: its value must lie in one of their regions."""
 
     literals: tuple[Literal, ...]
+
+    def __post_init__(self) -> None:
+        merged: dict[int, Region] = {}
+        for feature, region in self.literals:
+            merged[feature] = merged[feature] | region if feature in merged else region
+        object.__setattr__(self, "literals", tuple(merged.items()))
 
     def satisfied(self, rows: Numbers) -> NDArray[np.bool_]:
         """Which rows keep the rule.
