@@ -333,7 +333,7 @@ def test_heavy_tails_start_in_shells() -> None:
     settings_of = Settings(2, 1.0, 1e-3, background=False)
     in_shells, in_clusters = (
         blocks.log_densities(blocks.fit(rows, each, blocks_start.start(rows, each, 0), rounds=5), rows).mean()
-        for each in (replace(settings_of, shells=True), settings_of)
+        for each in (replace(settings_of, start="shells"), settings_of)
     )
     assert in_shells > in_clusters
 
