@@ -45,6 +45,8 @@ POWERS, MODULI = np.linspace(-3.0, 5.0, 33), np.linspace(-0.5, 2.0, 11)
 ROOTS, OFFSETS = np.linspace(-1.0, 2.0, 13), (0.01, 0.1, 0.5, 2.0)
 #: The least distance of a knot from the end of a warp, in deviations: they may be neighbouring doubles.
 LEAST_ROOM = 1e-15
+#: How far a bound may be from the outermost rows, in deviations: a row beyond is as good as impossible anyway.
+REACH = 1e6
 #: The least variance of z in a group.
 LEAST_VARIANCE = 1e-300
 #: Rounds of Newton's method, and the gain in nats that ends them.
@@ -314,7 +316,11 @@ def _score(design: _Design, column: Column, moments: _Moments, judged: Indices, 
 
 
 def warp_of(curve: Curve, column: Column) -> Warp:
-    """The warp of a kind that is likeliest in a column; of mean 0 and variance 1 in all."""
+    """The warp of a kind that is likeliest in a column; of mean 0 and variance 1 in all.
+
+    Its outermost knots are the bounds of the feature, if they are within reach: what a Gaussian has beyond lies past them. Were
+    it drawn in before, a row at a bound would have a density of its own, the higher the wider a component.
+    """
     knots = column.knots
     design = _Design.of(column, knots)
     moments = _Moments.of(design, column, np.arange(len(column.values)), int(column.groups.max()) + 1)
@@ -322,8 +328,10 @@ def warp_of(curve: Curve, column: Column) -> Warp:
     z = design.spans @ slopes
     mean = float(np.average(z, weights=column.weights))
     deviation = float(np.sqrt(np.average((z - mean) ** 2, weights=column.weights))) or 1.0
-    values = (np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))]) - mean) / deviation
+    at = np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))])
     raw = np.clip(column.centre + column.scale * knots, *column.bounds)
-    raw[0] = column.bounds[0] if knots[0] == column.lower else raw[0]  # not next to it: between lies what is beyond
-    raw[-1] = column.bounds[1] if knots[-1] == column.upper else raw[-1]
-    return Warp(tuple(raw.tolist()), tuple(values.tolist()), *column.ends)
+    if 0 <= (far := knots[0] - column.lower) < REACH:
+        at[0], raw[0] = at[0] - far * slopes[0], column.bounds[0]
+    if 0 <= (far := column.upper - knots[-1]) < REACH:
+        at[-1], raw[-1] = at[-1] + far * slopes[-1], column.bounds[1]
+    return Warp(tuple(raw.tolist()), tuple(((at - mean) / deviation).tolist()), *column.ends)
