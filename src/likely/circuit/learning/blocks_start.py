@@ -115,7 +115,7 @@ def _widths(table: BlockTable, rows: Indices, count: int, rng: np.random.Generat
     order = np.argsort(np.argsort(_distances(np.nan_to_num(table.warped[rows])), kind="stable"), kind="stable")
     outside = 1 - order / len(rows)  # the share of the rows that are no nearer
     share = max(INNER, min(OUTERMOST / len(rows), 0.9) ** (1 / (count - 1)))
-    return np.eye(count)[np.minimum(np.log(outside) / np.log(share), count - 1).astype(np.intp)]
+    return np.asarray(np.eye(count)[np.minimum(np.log(outside) / np.log(share), count - 1).astype(np.intp)])
 
 
 def _distances(z: Numbers) -> Numbers:
