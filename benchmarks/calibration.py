@@ -11,6 +11,8 @@ How far it may be off by chance is known: of n exchangeable rows, the share of a
 and so the count among m new ones is beta-binomial, which has the noise of both samples in it. "outside" counts the shares beyond
 its central 99 %; "low" and "high" are on which side. One in a hundred is expected; those of one split hang together. Rows as
 likely as the threshold, of which a discrete table may have many, count for whichever side is right.
+
+OUT keeps what it has of other sets.
 """
 
 from __future__ import annotations
@@ -212,7 +214,9 @@ def main() -> None:
                 items.append(summed(name, table, cells, rows))
                 print(line(COLUMNS, items[-1]), flush=True)
     if options.json:
-        options.json.write_text(json.dumps(items, indent=1) + "\n")
+        before = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else []
+        results = {(item["set"], item["from"]): item for item in [*before, *items]}
+        options.json.write_text(json.dumps(list(results.values()), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

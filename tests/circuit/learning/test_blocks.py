@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.datasets import load_wine
 
 from likely import Schema
@@ -21,6 +22,7 @@ from likely.circuit.learning.bins import bins_of
 from likely.circuit.learning.blocks import BlockTable, Settings
 from likely.circuit.learning.blocks_selection import Plan
 from likely.circuit.learning.blocks_warps import Curve
+from likely.circuit.learning.model_selection import Judged, clearly_better, steadily_better
 from likely.circuit.learning.table import Table, table_of
 from likely.errors import CircuitError, LikelyWarning
 from likely.schema import Categorical, Continuous, Mixed
@@ -333,9 +335,79 @@ def test_heavy_tails_start_in_shells() -> None:
     settings_of = Settings(2, 1.0, 1e-3, background=False)
     in_shells, in_clusters = (
         blocks.log_densities(blocks.fit(rows, each, blocks_start.start(rows, each, 0), rounds=5), rows).mean()
-        for each in (replace(settings_of, shells=True), settings_of)
+        for each in (replace(settings_of, start="shells"), settings_of)
     )
     assert in_shells > in_clusters
+
+
+def student(freedom: float, size: int, count: int, seed: int) -> tuple[pd.DataFrame, Numbers]:
+    """Rows of a multivariate t, and their true log-densities."""
+    shape = 0.6 + 0.4 * np.eye(size)
+    true = stats.multivariate_t(np.zeros(size), shape, df=freedom, seed=seed)
+    z = true.rvs(count)
+    return pd.DataFrame(z, columns=[f"x{j}" for j in range(size)]), true.logpdf(z)
+
+
+@pytest.mark.parametrize(("freedom", "size"), [(2.0, 3), (4.0, 5)])
+def test_a_multivariate_t_is_learned_as_a_scale_mixture(freedom: float, size: int) -> None:
+    """No warp of single columns makes it Gaussian, and rows far out are no surprise."""
+    X, true = student(freedom, size, 1_600, 0)
+    schema = wide(X)
+    circuit = quietly(X[:800], None, schema)
+    assert circuit.log_likelihood(X[800:]).mean() > true[800:].mean() - 0.15
+    assert sum(isinstance(node, GaussianBlock) for node in circuit.nodes) <= 12
+    beyond = pd.DataFrame([10 * X.abs().max()])
+    assert circuit.log_likelihood(beyond)[0] > -100  # of one Gaussian: thousands less
+
+
+@settings(max_examples=SLOW, deadline=None)
+@given(st.lists(st.floats(0.05, 20), min_size=2, max_size=4, unique=True), st.integers(2, 4), st.integers(0, 99))
+def test_covariances_of_one_shape_are_told_apart_as_widths_and_shape(widths: list[float], size: int, seed: int) -> None:
+    factor = np.tril(np.random.default_rng(seed).normal(size=(size, size))) + 3 * np.eye(size)
+    shape, rows = factor @ factor.T, np.arange(100.0, 100.0 + len(widths))
+    found, common = blocks._widths(rows, np.array([n * w * shape for n, w in zip(rows, widths, strict=True)]))
+    products = np.einsum("k,ij->kij", found, common)
+    assert products == pytest.approx(np.einsum("k,ij->kij", widths, shape), rel=0.05, abs=0.05 * max(widths) * shape.max())
+    shrunk = blocks._shrunk(rows, products * rows[:, None, None], found, common, Settings(len(rows), 1e9, 0.0, start="widths"))
+    assert shrunk == pytest.approx(products)  # however strongly: to its own width, not to that of all
+
+
+@settings(max_examples=SLOW, deadline=None)
+@given(st.integers(1, 9), st.integers(20, 300), st.integers(0, 99))
+def test_widths_begin_in_shells_with_the_fewer_rows_the_farther_out(count: int, rows: int, seed: int) -> None:
+    z = np.random.default_rng(seed).standard_t(2, (rows, 2))
+    table = block_table(pd.DataFrame(z, columns=["a", "b"]))
+    first = blocks_start.start(table, Settings(count, 1.0, 1e-3, start="widths"), 0)
+    assert (first.sum(axis=1) == 1).all()
+    shells = first.argmax(axis=1)
+    far = blocks_start._distances(table.warped)
+    assert all(far[shells < k].max() <= far[shells == k].min() for k in range(1, count) if (shells == k).any())
+    sizes = first.sum(axis=0)
+    assert (sizes[:-2] >= sizes[1:-1] - 1).all()
+
+
+def test_a_row_that_is_far_out_does_not_decide_alone_which_is_better() -> None:
+    rng = np.random.default_rng(0)
+    ones = np.ones(500)
+    first, gain = rng.normal(size=500), rng.normal(0.1, 0.2, 500)
+    gain[7] = 3_000.0
+    better, other = Judged(first + gain, ones, 1), Judged(first, ones, 1)
+    assert not clearly_better(better, other, errors=2.0)
+    assert steadily_better(better, other, 2.0)
+    assert not steadily_better(other, better, 0.0)
+    worse = np.where(gain > 1_000, -3_000.0, gain)
+    assert not steadily_better(Judged(first + worse, ones, 1), other, 2.0)  # steady, but not better in all
+
+
+@pytest.mark.parametrize("room", [0.0, 0.7, 5.0, 1e3, 1e9])
+def test_a_row_at_a_bound_is_no_likelier_than_those_before_it(room: float) -> None:
+    """Whatever lies past the bound: mass that is drawn in must not make a needle there."""
+    X, _ = student(2.0, 2, 400, 1)
+    low, high = X.to_numpy().min() - room, X.to_numpy().max() + room
+    circuit = quietly(X, None, Schema(tuple(Continuous(name, low, high) for name in X.columns)))
+    for before, bound in ((high - 1e-3, high), (low + 1e-3, low)):
+        logs = circuit.log_likelihood(pd.DataFrame({"x0": [before, bound]}), marginal=True)
+        assert logs[1] <= logs[0] + 1e-3
 
 
 def test_the_same_circuit_for_the_same_number() -> None:

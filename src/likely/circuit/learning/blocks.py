@@ -17,6 +17,10 @@ step may be anything within its cell, which adds to the variance: no component i
 
 A last component, the background, is as wide as the whole table and wider: a row that breaks one of the relations between
 columns is unlikely then, but no more than that, and does not decide alone what held-out rows seem to say.
+
+Components may differ in their *widths* before all: a scale mixture of Gaussians of about one shape, the way to a heavy tail
+(Student's t is one; Andrews and Mallows 1974). Then their covariances are shrunk towards the common shape times a width of their
+own, and the background is wider still than the widest, as the tail goes on beyond the rows seen.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -36,6 +40,9 @@ from likely.circuit.learning.smoothing_together import JointShrinkage
 from likely.circuit.model.warps import Warp
 from likely.schema.values import Numbers, is_code
 
+#: Where components begin within a class (`likely.circuit.learning.blocks_start`); with "widths" they are a scale mixture.
+Start: TypeAlias = Literal["clusters", "shells", "widths"]
+
 #: The most rounds of EM, the gain per row in nats that ends them, and how often leaves are smoothed anew.
 ROUNDS, NO_GAIN, REFIT_EVERY = 60, 1e-3, 5
 #: Pseudo-rows of every component, and of the mean of all rows in its mean.
@@ -44,6 +51,9 @@ LEAST_ROWS, MEAN_ROWS = 0.1, 0.1
 LEAST_VARIANCE = 1e-8
 #: The background: its variance, that of all rows being 1, the share of its diagonal, and its pseudo-rows.
 WIDE, LOOSE, BACKGROUND_ROWS = 2.0, 0.3, 1.0
+#: Of a scale mixture: the variance of the background, that of the widest component being 1, and the rounds in which widths and
+#: shape settle, with the share of the diagonal and the rows of width 1 that keep them from nonsense.
+WIDER, SCALE_ROUNDS, SCALE_LOOSE, SCALE_ROWS = 100.0, 5, 0.02, 0.1
 #: A component has a leaf for a column if at least this share of its rows is at an atom of it.
 MOSTLY = 0.5
 
@@ -150,7 +160,7 @@ class Settings:
     pooled: float
     independent: float
     background: bool = True
-    shells: bool = False  # whether components start in shells around the mean of a class, or in clusters
+    start: Start = "clusters"
 
 
 @dataclass(frozen=True)
@@ -298,9 +308,12 @@ def maximised(table: BlockTable, shares: Numbers, settings: Settings, before: Bl
     moments = _moments(table, counted[:, : settings.components], inside[: settings.components], before)
     means = moments.means(MEAN_ROWS)  # the mean of all rows is 0
     scatters = moments.scatters(means)
-    covariances = _shrunk(moments.rows, scatters, settings) + np.diag(table.rounding)
+    scaled = settings.start == "widths"
+    widths, shape = _widths(moments.rows, scatters) if scaled else _one_width(moments.rows, scatters)
+    covariances = _shrunk(moments.rows, scatters, widths, shape, settings) + np.diag(table.rounding)
     if settings.background:
-        covariances = np.concatenate([covariances, _background(moments.rows, means, scatters)[None]])
+        wide = WIDER * widths.max() * shape if scaled else WIDE * _whole(moments.rows, means, scatters)
+        covariances = np.concatenate([covariances, _loosened(wide, LOOSE)[None]])
         means = np.vstack([means, np.zeros(len(table.columns))])
     shrinkage = JointShrinkage(tuple(table.others.shrinkage[j] for j in table.leaves)) if before is None else before.shrinkage
     weights = (rows + prior) / (rows + prior).sum()
@@ -328,20 +341,43 @@ def _moments(table: BlockTable, counted: Numbers, inside: Flags, before: BlockMi
     return whole
 
 
-def _background(rows: Numbers, means: Numbers, scatters: Numbers) -> Numbers:
-    """The covariance of the background: that of all rows about 0, loosened and widened."""
+def _whole(rows: Numbers, means: Numbers, scatters: Numbers) -> Numbers:
+    """The covariance of all rows about 0."""
     between = (means * rows[:, None]).T @ means
-    whole = (scatters.sum(axis=0) + between) / max(float(rows.sum()), 1e-300)
-    diagonal = np.maximum(np.diag(whole), LEAST_VARIANCE)
-    return np.asarray(WIDE * ((1 - LOOSE) * whole + LOOSE * np.diag(diagonal)))
+    return np.asarray((scatters.sum(axis=0) + between) / max(float(rows.sum()), 1e-300))
 
 
-def _shrunk(rows: Numbers, scatters: Numbers, settings: Settings) -> Numbers:
-    """The covariance of every component from its scatter."""
-    together = scatters.sum(axis=0) / max(float(rows.sum()), 1e-300)
-    mixed = (scatters + settings.pooled * together) / (rows + settings.pooled)[:, None, None]
-    diagonal = np.maximum(np.einsum("kii->ki", mixed), LEAST_VARIANCE)
-    shrunk = (1 - settings.independent) * mixed
-    place = np.arange(scatters.shape[1])
-    shrunk[:, place, place] = diagonal
-    return np.asarray(shrunk)
+def _loosened(covariances: Numbers, share: float) -> Numbers:
+    """Covariances (or one), shrunk towards their diagonal by a share."""
+    diagonal = np.maximum(np.einsum("...ii->...i", covariances), LEAST_VARIANCE)
+    loosened = (1 - share) * covariances
+    place = np.arange(covariances.shape[-1])
+    loosened[..., place, place] = diagonal
+    return np.asarray(loosened)
+
+
+def _one_width(rows: Numbers, scatters: Numbers) -> tuple[Numbers, Numbers]:
+    """The widths 1 of all components, and the covariance within them all."""
+    return np.ones(len(rows)), scatters.sum(axis=0) / max(float(rows.sum()), 1e-300)
+
+
+def _widths(rows: Numbers, scatters: Numbers) -> tuple[Numbers, Numbers]:
+    """The width of each component, and the shape that they have in common: covariances are about width times shape.
+
+    In turn, a width is the mean distance of a component's rows in the shape, and the shape is the covariance of all rows, each
+    divided by the width of its component: the maximum-likelihood estimates, but for `SCALE_ROWS`.
+    """
+    widths, shape = _one_width(rows, scatters)
+    size = len(shape)
+    for _ in range(SCALE_ROUNDS):
+        inverse = np.linalg.inv(_loosened(shape, SCALE_LOOSE))
+        distances = np.einsum("ij,kji->k", inverse, scatters) / size
+        widths = np.maximum((distances + SCALE_ROWS) / (rows + SCALE_ROWS), LEAST_VARIANCE)
+        shape = np.einsum("k,kij->ij", 1 / widths, scatters) / max(float(rows.sum()), 1e-300)
+    return widths, shape
+
+
+def _shrunk(rows: Numbers, scatters: Numbers, widths: Numbers, shape: Numbers, settings: Settings) -> Numbers:
+    """The covariance of every component from its scatter, and from the shape of all times its own width."""
+    usual = settings.pooled * widths[:, None, None] * shape
+    return _loosened((scatters + usual) / (rows + settings.pooled)[:, None, None], settings.independent)

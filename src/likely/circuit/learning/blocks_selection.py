@@ -8,6 +8,9 @@
        is not tried in the others. If some warps are bent, the same begins again with none of them bent, from what was chosen.
     4. Of all that was the best for a while, the one with the fewest parameters is taken that is not worse than the best by more
        than a standard error of their difference.
+    5. Scale mixtures are tried, if they are ahead at first: warps that leave heavy tails as they are, and a few widths per class.
+       A warp draws in the tail of each column by itself; but where rows are far out in all columns at once, as those of a
+       multivariate t are, no warps of single columns make them Gaussian. One is taken if it gains two standard errors.
 
 The rows held out are those that other methods are judged by (`likely.circuit.learning.model_selection`), so that mixtures with
 and without blocks can be compared row by row; columns that are recorded to a step count by the mean density of their cells, as
@@ -26,9 +29,9 @@ from likely._display.progress import Move
 from likely.circuit.learning import blocks, blocks_start, blocks_warps
 from likely.circuit.learning.binned import Binned
 from likely.circuit.learning.bins import Indices
-from likely.circuit.learning.blocks import BlockMixture, BlockTable, Settings
+from likely.circuit.learning.blocks import BlockMixture, BlockTable, Settings, Start
 from likely.circuit.learning.blocks_warps import Column, Curve
-from likely.circuit.learning.model_selection import FEWEST_ROWS, Judged, clearly_better, plainest, splits
+from likely.circuit.learning.model_selection import FEWEST_ROWS, Judged, clearly_better, plainest, splits, steadily_better
 from likely.circuit.learning.splits import copies
 from likely.circuit.learning.table import Table
 from likely.circuit.model.blocks import GaussianBlock
@@ -68,6 +71,9 @@ MOST_AT_FIRST, PRODUCTS_AT_FIRST, LATER_ROUNDS, LAST_ROUNDS = 50_000, 20_000_000
 MOST_WARPED = 20_000
 #: If there are so many components per class, and warps that are not bent are clearly worse, no more is tried with them.
 ENOUGH_PARTS = 3
+#: Widths per class that a scale mixture begins with, with how many of them it is seen whether there is any hope for it, and by
+#: how many standard errors it must be better than other mixtures.
+FIRST_WIDTHS, ENOUGH_WIDTHS, WIDTHS_ERRORS = 2, 4, 2.0
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ class _Folds:
     #: Per columns in the block, settings and fold: held-out log-likelihoods, and the parameters.
     tried: dict[tuple[tuple[int, ...], Settings, int], tuple[Numbers, int]] = field(default_factory=dict)
     #: Per fold, number of components and kind of start, what the trial before ended with: the next one begins there.
-    starts: dict[tuple[int, int, bool], Numbers] = field(default_factory=dict)
+    starts: dict[tuple[int, int, Start], Numbers] = field(default_factory=dict)
     #: The columns of the last trial, and per fold its rows, warped.
     warped: tuple[tuple[int, ...], list[tuple[BlockTable, BlockTable]]] = ((), [])
 
@@ -218,7 +224,7 @@ class _Folds:
         key = columns, settings, fold
         if key not in self.tried:
             rows, unseen = self._tables(columns)[fold]
-            begin = fold, settings.components, settings.shells
+            begin = fold, settings.components, settings.start
             if begin not in self.starts:
                 self.starts[begin] = blocks_start.start(rows, settings, self.random_state)
             fitted = blocks.fit(rows, settings, self.starts[begin], rounds=ROUNDS)
@@ -246,10 +252,14 @@ def select(table: Table, binned: Binned, most: int | None, random_state: int, *,
     plan = Plan(
         {}, {j: each.atoms for j, each in candidates.items()}, Settings(int(groups.max()) + 1, FIRST_POOLED, FIRST_INDEPENDENT)
     )
+
+    def column(j: int) -> Column:
+        return column_of(table, groups, j, plan.atoms[j])
+
     try:
         for done, j in enumerate(candidates):
             progress(0.2 * done / len(candidates), "warping columns")
-            plan.curves[j] = blocks_warps.choose(column_of(table, groups, j, plan.atoms[j]), rng)
+            plan.curves[j] = blocks_warps.choose(column(j), rng)
         if len(table.rows) < FEWEST_ROWS:
             return BlockChoice(replace(plan, settings=replace(plan.settings, components=1)), None)
         parts = _parts(table, len(candidates), random_state, rng)
@@ -261,12 +271,12 @@ def select(table: Table, binned: Binned, most: int | None, random_state: int, *,
             columns = columns if trials else _joined(folds, candidates, progress)
             if trials and _hopeless(folds, columns, trials, plan.settings):
                 break
-            search = _Search(folds, columns, first, most, 1 if trials else PATIENCE)
-            search.run(progress)
-            inside = {j: curves[j] for j in columns}
-            trials += [_Trial(replace(plan, curves=inside, settings=each), folds.judge(columns, each)) for each in search.tried]
+            trials += _trials(_Search(folds, columns, first, most, 1 if trials else PATIENCE), progress)
             first = trials[plainest([trial.judged for trial in trials])].plan.settings  # of other warps not far from there
         chosen = trials[plainest([trial.judged for trial in trials])]
+        calm = {j: blocks_warps.choose(column(j), rng, blocks_warps.SKEWED) for j in columns}
+        folds = _Folds(table, binned, groups, fewer, replace(plan, curves=calm), random_state, threads)
+        chosen = _scaled(folds, columns, chosen, most, progress) or chosen
         if sum(len(judged) for _, judged in parts) == len(chosen.judged.logs):
             return BlockChoice(chosen.plan, chosen.judged)
         folds = _Folds(table, binned, groups, parts, chosen.plan, random_state, threads)
@@ -301,6 +311,14 @@ class _Trial:
     judged: Judged
 
 
+def _trials(search: _Search, progress: Move) -> list[_Trial]:
+    """All that a search tried and that was the best for a while."""
+    search.run(progress)
+    folds, columns = search.folds, search.columns
+    inside = {j: folds.plan.curves[j] for j in columns}
+    return [_Trial(replace(folds.plan, curves=inside, settings=each), folds.judge(columns, each)) for each in search.tried]
+
+
 def _hopeless(folds: _Folds, columns: tuple[int, ...], trials: Sequence[_Trial], first: Settings) -> bool:
     """Whether the warps of these folds are clearly worse than the best so far, which has components enough for any clusters."""
     best = max(trials, key=lambda trial: trial.judged.mean)
@@ -317,6 +335,18 @@ def _kinds(curves: dict[int, Curve]) -> Iterator[dict[int, Curve]]:
     yield curves
     if any(curve.deviation for curve in curves.values()):
         yield {j: replace(curve, deviation=0.0) for j, curve in curves.items()}
+
+
+def _scaled(folds: _Folds, columns: tuple[int, ...], rival: _Trial, most: int | None, progress: Move) -> _Trial | None:
+    """The best scale mixture with the warps of these folds; None if it is not clearly better than what was chosen without."""
+    settings, classes = replace(folds.plan.settings, start="widths"), folds.plan.settings.components
+    enough = replace(settings, components=ENOUGH_WIDTHS * classes)
+    hopeful = replace(folds, splits=folds.splits[:FIRST_FOLDS]).judge(columns, enough)
+    if not steadily_better(hopeful, rival.judged.first(len(hopeful.logs)), 0.0):
+        return None
+    trials = _trials(_Search(folds, columns, replace(settings, components=FIRST_WIDTHS * classes), most, 1), progress)
+    best = trials[plainest([trial.judged for trial in trials])]
+    return best if steadily_better(best.judged, rival.judged, WIDTHS_ERRORS) else None
 
 
 def _joined(folds: _Folds, candidates: dict[int, Candidate], progress: Move) -> tuple[int, ...]:
@@ -369,10 +399,10 @@ class _Search:
         return best
 
     def _begun(self, settings: Settings) -> Iterator[Settings]:
-        """With either kind of start, if it matters."""
+        """With clusters or shells to start with, if it matters; a scale mixture stays one."""
         yield settings
-        if self.folds.divides(self.columns, settings):
-            yield replace(settings, shells=not settings.shells)
+        if settings.start != "widths" and self.folds.divides(self.columns, settings):
+            yield replace(settings, start="clusters" if settings.start == "shells" else "shells")
 
     def _sizes(self) -> Iterator[int]:
         """One component per class, and so much more each time that it may matter."""

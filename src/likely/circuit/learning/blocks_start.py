@@ -1,8 +1,10 @@
-"""Where the components of a mixture of blocks begin: clusters of rows within each class, or shells around its mean.
+"""Where the components of a mixture of blocks begin: clusters of rows within each class, shells around its mean, or widths.
 
 Where columns have atoms or codes, rows with different columns at them start apart. Clusters are found by k-means over the bins
 of all variables. Shells are rows about as far from the mean of their class, in deviations of their class: where tails are heavy,
-a class is Gaussians of one mean and several widths.
+a class is Gaussians of one mean and several widths. For a scale mixture shells have the fewer rows the farther out they are, as a
+tail is told by few, and how far a row is, is told by an M-estimate of the covariance (that of Student's t; Maronna 1976): the
+rows far out do not decide what is far.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ FIRST_ROWS = 2_000
 FEWEST_ROWS, FEWEST_SHARE = 30, 0.01
 #: The share of the diagonal in the covariance by which rows are far from a mean.
 LOOSE = 0.05
+#: Of a scale mixture, a shell has this share of the rows that no inner one has, or more of them if there would be fewer than so
+#: many rows in the outermost; the degrees of freedom of the covariance that says how far rows are, and rounds until it settles.
+INNER, OUTERMOST, FREEDOM, ROUNDS = 0.5, 5, 3.0, 5
 
 
 def start(table: BlockTable, settings: Settings, random_state: int) -> Numbers:
@@ -28,7 +33,7 @@ def start(table: BlockTable, settings: Settings, random_state: int) -> Numbers:
     components = settings.components
     groups = _groups(table, components)
     shares = _shares(np.bincount(groups, weights=table.weights).astype(np.float64), components)
-    divided = _shells if settings.shells else _clusters
+    divided = {"clusters": _clusters, "shells": _shells, "widths": _widths}[settings.start]
     if shares is None:
         return divided(table, np.arange(len(table)), components, rng)
     first = np.zeros((len(table), components))
@@ -101,3 +106,25 @@ def _shells(table: BlockTable, rows: Indices, count: int, rng: np.random.Generat
     far = (away * np.linalg.solve(loose, away.T).T).sum(axis=1)
     order = np.argsort(np.argsort(far, kind="stable"), kind="stable")
     return np.eye(count)[order * count // len(rows)]
+
+
+def _widths(table: BlockTable, rows: Indices, count: int, rng: np.random.Generator) -> Numbers:
+    """Rows (of those given) x shell, the innermost first and with the most rows: 1 for a row's own."""
+    if count == 1:
+        return np.ones((len(rows), 1))
+    order = np.argsort(np.argsort(_distances(np.nan_to_num(table.warped[rows])), kind="stable"), kind="stable")
+    outside = 1 - order / len(rows)  # the share of the rows that are no nearer
+    share = max(INNER, min(OUTERMOST / len(rows), 0.9) ** (1 / (count - 1)))
+    return np.asarray(np.eye(count)[np.minimum(np.log(outside) / np.log(share), count - 1).astype(np.intp)])
+
+
+def _distances(z: Numbers) -> Numbers:
+    """The squared distance of each row from the median, in a covariance in which rows count the less the farther they are."""
+    away, size = z - np.median(z, axis=0), z.shape[1]
+    far = np.full(len(z), float(size))
+    for _ in range(ROUNDS):
+        counted = away * ((FREEDOM + size) / (FREEDOM + far))[:, None]
+        covariance = counted.T @ away / len(z) + 1e-8 * np.eye(size)
+        loose = (1 - LOOSE) * covariance + LOOSE * np.diag(np.diag(covariance))
+        far = (away * np.linalg.solve(loose, away.T).T).sum(axis=1)
+    return far

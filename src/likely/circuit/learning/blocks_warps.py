@@ -45,6 +45,8 @@ POWERS, MODULI = np.linspace(-3.0, 5.0, 33), np.linspace(-0.5, 2.0, 11)
 ROOTS, OFFSETS = np.linspace(-1.0, 2.0, 13), (0.01, 0.1, 0.5, 2.0)
 #: The least distance of a knot from the end of a warp, in deviations: they may be neighbouring doubles.
 LEAST_ROOM = 1e-15
+#: How far a bound may be from the outermost rows, in deviations: a row beyond is as good as impossible anyway.
+REACH = 1e6
 #: The least variance of z in a group.
 LEAST_VARIANCE = 1e-300
 #: Rounds of Newton's method, and the gain in nats that ends them.
@@ -59,9 +61,12 @@ class Curve:
 
     power: bool = False
     deviation: float = 0.0
+    tails: bool = True  # whether the power curve may draw in both tails at once; if not, it takes out skewness only
 
 
 CURVES = (Curve(), Curve(power=True), *(Curve(power=True, deviation=deviation) for deviation in DEVIATIONS))
+#: Those that leave heavy tails as they are.
+SKEWED = (Curve(), Curve(power=True, tails=False))
 
 
 @dataclass(frozen=True)
@@ -209,9 +214,9 @@ def _covariance(rows: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
     return mean, (centred * weights[:, None]).T @ centred / weights.sum()
 
 
-def power_logs(column: Column, knots: Numbers) -> Numbers:
+def power_logs(column: Column, knots: Numbers, *, tails: bool = True) -> Numbers:
     """The log-slopes of power curves (curve x piece), of which the likeliest is taken."""
-    return _limited(np.array(list(_power_curves(column, knots))), column, knots)
+    return _limited(np.array(list(_power_curves(column, knots, tails))), column, knots)
 
 
 def _limited(curves: Numbers, column: Column, knots: Numbers) -> Numbers:
@@ -228,12 +233,12 @@ def _limited(curves: Numbers, column: Column, knots: Numbers) -> Numbers:
     return curves
 
 
-def _power_curves(column: Column, knots: Numbers) -> Iterator[Numbers]:
+def _power_curves(column: Column, knots: Numbers, tails: bool) -> Iterator[Numbers]:
     middle = (knots[1:] + knots[:-1]) / 2
     yield np.zeros(len(middle))
     sign = np.sign(middle)
     yield from (sign * (power - 1) * np.log1p(np.abs(middle)) for power in POWERS)
-    yield from ((power - 1) * np.log1p(np.abs(middle)) for power in MODULI)
+    yield from ((power - 1) * np.log1p(np.abs(middle)) for power in MODULI if tails)
     low, high = float(column.values.min()), float(column.values.max())
     for offset in OFFSETS:
         for away in (middle - low, high - middle):
@@ -277,27 +282,27 @@ def _log_slopes(curves: Sequence[Curve], powers: Numbers, moments: _Moments) -> 
     ]
 
 
-def choose(column: Column, rng: np.random.Generator) -> Curve:
-    """The plainest curve that is not worse than the best on held-out rows of the column."""
+def choose(column: Column, rng: np.random.Generator, curves: Sequence[Curve] = CURVES) -> Curve:
+    """The plainest curve that is not worse than the best on held-out rows of the column; the first is the plainest."""
     if len(column.values) > MOST_ROWS:
         column = column.some(np.sort(rng.choice(len(column.values), MOST_ROWS, replace=False)))
     knots = column.knots
     if len(knots) == 2 or len(column.values) < 2 * FOLDS:
-        return CURVES[0]
+        return curves[0]
     design, groups = _Design.of(column, knots), int(column.groups.max()) + 1
-    powers = power_logs(column, knots)
+    powers = power_logs(column, knots, tails=all(curve.tails for curve in curves))
     order = rng.permutation(len(column.values))
-    scores = np.zeros((len(CURVES), len(order)))
+    scores = np.zeros((len(curves), len(order)))
     for fold in range(FOLDS):
         judged = np.sort(order[fold::FOLDS])
         moments = _Moments.of(design, column, np.setdiff1d(order, judged), groups)
-        for place, logs in enumerate(_log_slopes(CURVES, powers, moments)):
+        for place, logs in enumerate(_log_slopes(curves, powers, moments)):
             scores[place, judged] = _score(design, column, moments, judged, logs)
     means = np.average(scores, axis=1, weights=column.weights)
     best = int(np.argmax(means))
     behind = means[best] - means
     spread = np.average((scores[best] - scores - behind[:, None]) ** 2, axis=1, weights=column.weights)
-    return CURVES[int(np.argmax(behind <= ERRORS * np.sqrt(spread / len(order))))]
+    return curves[int(np.argmax(behind <= ERRORS * np.sqrt(spread / len(order))))]
 
 
 def _score(design: _Design, column: Column, moments: _Moments, judged: Indices, logs: Numbers) -> Numbers:
@@ -311,16 +316,22 @@ def _score(design: _Design, column: Column, moments: _Moments, judged: Indices, 
 
 
 def warp_of(curve: Curve, column: Column) -> Warp:
-    """The warp of a kind that is likeliest in a column; of mean 0 and variance 1 in all."""
+    """The warp of a kind that is likeliest in a column; of mean 0 and variance 1 in all.
+
+    Its outermost knots are the bounds of the feature, if they are within reach: what a Gaussian has beyond lies past them. Were
+    it drawn in before, a row at a bound would have a density of its own, the higher the wider a component.
+    """
     knots = column.knots
     design = _Design.of(column, knots)
     moments = _Moments.of(design, column, np.arange(len(column.values)), int(column.groups.max()) + 1)
-    slopes = np.exp(_log_slopes([curve], power_logs(column, knots), moments)[0])
+    slopes = np.exp(_log_slopes([curve], power_logs(column, knots, tails=curve.tails), moments)[0])
     z = design.spans @ slopes
     mean = float(np.average(z, weights=column.weights))
     deviation = float(np.sqrt(np.average((z - mean) ** 2, weights=column.weights))) or 1.0
-    values = (np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))]) - mean) / deviation
+    at = np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))])
     raw = np.clip(column.centre + column.scale * knots, *column.bounds)
-    raw[0] = column.bounds[0] if knots[0] == column.lower else raw[0]  # not next to it: between lies what is beyond
-    raw[-1] = column.bounds[1] if knots[-1] == column.upper else raw[-1]
-    return Warp(tuple(raw.tolist()), tuple(values.tolist()), *column.ends)
+    if 0 <= (far := knots[0] - column.lower) < REACH:
+        at[0], raw[0] = at[0] - far * slopes[0], column.bounds[0]
+    if 0 <= (far := column.upper - knots[-1]) < REACH:
+        at[-1], raw[-1] = at[-1] + far * slopes[-1], column.bounds[1]
+    return Warp(tuple(raw.tolist()), tuple(((at - mean) / deviation).tolist()), *column.ends)

@@ -44,6 +44,8 @@ FEWEST_ROWS = 20
 PARTS = (1, 2, 4)
 #: A mean log-likelihood higher by less is not worth a node.
 NO_MATTER = 1e-3
+#: The share of the rows, on either side, that do not decide alone which of two is better.
+OUTERMOST = 0.01
 #: The largest mixture: nodes per row, but enough per variable for some components; and no more than so many nodes, or per
 #: variable.
 PER_ROW, ENOUGH_PER_VARIABLE, MOST_NODES, PER_VARIABLE = 0.15, 5, 700, 8
@@ -64,12 +66,30 @@ class Judged:
         """The mean log-likelihood of held-out rows."""
         return float(np.average(self.logs, weights=self.weights))
 
+    def first(self, count: int) -> Judged:
+        """Judged by the first rows only."""
+        return Judged(self.logs[:count], self.weights[:count], self.size)
+
 
 def clearly_better(judged: Judged, other: Judged, matters: float = NO_MATTER, errors: float = 1.0) -> bool:
     """Whether something is better than another: by more than so many standard errors of their difference, and as matters."""
     ahead = judged.mean - other.mean
     spread = np.average((judged.logs - other.logs - ahead) ** 2, weights=judged.weights)
     return ahead > max(errors * float(np.sqrt(spread / len(judged.logs))), matters)
+
+
+def steadily_better(judged: Judged, other: Judged, errors: float) -> bool:
+    """Whether something is better than another, and would be so without the few rows in which they differ most.
+
+    In a heavy tail one row may decide what the mean of all is, and how uncertain: its difference is most of the standard error
+    too. So the differences of the outermost hundredth of the rows on either side are no larger than those of the next
+    (winsorised), and their mean must exceed so many standard errors; and that of all rows must not be less than 0.
+    """
+    ahead = judged.logs - other.logs
+    kept = np.clip(ahead, *np.quantile(ahead, [OUTERMOST, 1 - OUTERMOST]))
+    mean = float(np.average(kept, weights=judged.weights))
+    spread = np.average((kept - mean) ** 2, weights=judged.weights)
+    return judged.mean > other.mean and mean > errors * float(np.sqrt(spread / len(kept)))
 
 
 def plainest(candidates: Sequence[Judged]) -> int:
