@@ -18,19 +18,28 @@ COUNT = 6
 NAMES = [f"x{j}" for j in range(COUNT)]
 LIMITS = Limits(nodes=3_000, relative_gap=1e-6)
 # Of a rule, the ways to keep it: each is a rule that boxes show at once.
-HOLE = likely.Forbid(when.at_least("x4", -0.5), when.at_most("x4", 0.25)), [
-    [likely.Range("x4", None, np.nextafter(-0.5, -1))],
-    [likely.Range("x4", np.nextafter(0.25, 1), None)],
-]
-EITHER = likely.Forbid(when.at_most("x4", 0.5), when.at_most("x5", 0.75)), [
-    [likely.Range("x4", np.nextafter(0.5, 1), None)],
-    [likely.Range("x5", np.nextafter(0.75, 1), None)],
-]
-SAME_FEATURE_TWICE = likely.Forbid(~when.equals("x4", 0.4), ~when.at_most("x4", -1.0), ~when.at_least("x5", 2.0)), [
-    [likely.Range("x4", 0.4, 0.4)],
-    [likely.Range("x4", None, -1.0)],
-    [likely.Range("x5", 2.0, None)],
-]
+HOLE = (
+    likely.Forbid(when.at_least("x4", -0.5), when.at_most("x4", 0.25)),
+    [
+        [likely.Range("x4", None, np.nextafter(-0.5, -1))],
+        [likely.Range("x4", np.nextafter(0.25, 1), None)],
+    ],
+)
+EITHER = (
+    likely.Forbid(when.at_most("x4", 0.5), when.at_most("x5", 0.75)),
+    [
+        [likely.Range("x4", np.nextafter(0.5, 1), None)],
+        [likely.Range("x5", np.nextafter(0.75, 1), None)],
+    ],
+)
+SAME_FEATURE_TWICE = (
+    likely.Forbid(~when.equals("x4", 0.4), ~when.at_most("x4", -1.0), ~when.at_least("x5", 2.0)),
+    [
+        [likely.Range("x4", 0.4, 0.4)],
+        [likely.Range("x4", None, -1.0)],
+        [likely.Range("x5", 2.0, None)],
+    ],
+)
 RULES = {"hole": HOLE, "either": EITHER, "same feature twice": SAME_FEATURE_TWICE}
 
 
