@@ -45,8 +45,8 @@ from likely.batch.tasks import Asked
 from likely.batch.workers import Here
 from likely.schema.files import read_table
 
-#: The last commit whose batches were one process.
-BASE = "e671f15"
+#: The last commit on main whose batches were one process.
+BASE = "bb9427a"
 #: Starts the command line of a build that was installed into a folder, or of this one.
 COMMAND = """
 import sys
