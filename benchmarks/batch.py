@@ -1,16 +1,15 @@
 """Rows without end: `likely batch` beside another commit's, killed and resumed, and on Dask and Ray with a worker killed.
 
-    python benchmarks/batch.py --folder FOLDER [--base COMMIT] [--rows 10000] [--some 2000] [--out FILE.json]
+    python benchmarks/batch.py --folder FOLDER [--base COMMIT] [--rows 10000] [--out FILE.json]
 
 A pipeline of one-hot codes and fifty boosted trees is fitted to a fifth of Adult; the others are the rows to explain. In turn:
 
-- the base (checked out and installed in FOLDER, outside of the repository) and this commit explain some of the rows on all cores,
-  in turns, twice each: rows per second of wall time and of processor time, with what starting takes;
-- all rows: the same, and peak memory of the process and its workers after a quarter of the rows, and at the end;
+- the base (checked out and installed in FOLDER, outside of the repository) and this commit explain all rows on all cores,
+  in turns, twice each, with explainers that each has fitted by its defaults: rows per second of wall and of processor time,
+  what starting takes included, and the peak memory of the process and its workers after a quarter of the rows, and at the end;
 - a run is killed (SIGKILL) half way and resumed, and must end with the same bytes;
 - two processes beside one and beside two threads of one process;
-- `likely.batch.run` on a Dask and on a Ray cluster of two workers, one of which is killed, on some of the rows: the file must be
-  the same again.
+- `likely.batch.run` on a Dask and on a Ray cluster of two workers, one of which is killed: the file must be the same again.
 
 What --out has already is not measured again.
 """
@@ -45,35 +44,48 @@ from likely.batch.tasks import Asked
 from likely.batch.workers import Here
 from likely.schema.files import read_table
 
-#: The last commit on main whose batches were one process.
-BASE = "bb9427a"
-#: Starts the command line of a build that was installed into a folder, or of this one.
-COMMAND = """
+#: The first release.
+BASE = "2fe4da4"
+#: What code needs before it to be that of a build which was installed into a folder; "-" is this one.
+OF_SITE = """
 import sys
 if sys.argv[1] != "-":
     sys.meta_path = [finder for finder in sys.meta_path if type(finder).__name__ != "ScikitBuildRedirectingFinder"]
     sys.path.insert(0, sys.argv[1])
+"""
+#: Starts the command line of a build.
+COMMAND = f"""{OF_SITE}
 from likely.cli import main
 sys.exit(main(sys.argv[2:]))
 """
+#: Fits an explainer as a build does by its defaults: its folder, the model, the training rows.
+FIT = f"""{OF_SITE}
+import joblib
+import likely
+X, y = joblib.load(sys.argv[4])
+data = likely.datasets.load("adult")
+likely.Explainer(joblib.load(sys.argv[3]), data.schema, progress=False).fit(X, y).save(sys.argv[2])
+"""
 
 
-def prepared(folder: Path, rows: int) -> tuple[Path, Path, Path]:
-    """The explainer's folder, the model's file and the rows."""
-    explainer, model, table = folder / "explainer", folder / "model.joblib", folder / f"rows-{rows}.csv"
+def prepared(folder: Path, rows: int, sites: dict[str, str]) -> tuple[dict[str, Path], Path, Path]:
+    """The explainers' folders, the model's file and the rows."""
+    model, learned, table = folder / "model.joblib", folder / "training.joblib", folder / f"rows-{rows}.csv"
     data = likely.datasets.load("adult")
     train = data.X.index[::5]
     new = data.X.index.difference(train)[:rows]
-    if not (explainer / "explainer.json").exists():
+    if not learned.exists():
         discrete = [feature.name for feature in data.schema.features if not feature.numeric]
         encoder = make_column_transformer((OneHotEncoder(sparse_output=False), discrete), remainder="passthrough")
         trees = HistGradientBoostingClassifier(max_iter=50, max_depth=4, random_state=0)
-        pipeline = make_pipeline(encoder, trees).fit(data.X.loc[train], data.y[train])
-        joblib.dump(pipeline, model)
-        fitted = likely.Explainer(pipeline, data.schema, nodes=300, progress=False).fit(data.X.loc[train], data.y[train])
-        fitted.save(explainer)
+        joblib.dump(make_pipeline(encoder, trees).fit(data.X.loc[train], data.y[train]), model)
+        joblib.dump((data.X.loc[train], data.y[train]), learned)
+    explainers = {name: folder / f"explainer-{name}" for name in sites}
+    for name, site in sites.items():
+        if not (explainers[name] / "explainer.json").exists():
+            subprocess.run([sys.executable, "-c", FIT, site, str(explainers[name]), str(model), str(learned)], check=True)
     data.X.loc[new].to_csv(table, index=False)
-    return explainer, model, table
+    return explainers, model, table
 
 
 def digest(path: Path) -> str:
@@ -201,9 +213,7 @@ def cluster(begin: Callable[[Any], Any], explainer: Path, model: Path, table: Pa
         killer = Thread(target=kill, daemon=True)
         killer.start()
         begun = time.perf_counter()
-        summary = likely.batch.run(
-            explainer, table, output, model=model, rows=slice(0, rows), workers=hire, chunk=64, progress=False
-        )
+        summary = likely.batch.run(explainer, table, output, model=model, workers=hire, chunk=64, progress=False)
         seconds = time.perf_counter() - begun
         return {"rows": summary.rows, "seconds": seconds, "rows_per_second": summary.rows / seconds, "killed": len(killed)}
 
@@ -211,18 +221,13 @@ def cluster(begin: Callable[[Any], Any], explainer: Path, model: Path, table: Pa
     return made
 
 
-def first_lines(path: Path, count: int) -> bytes:
-    """The beginning of a file of answers: its head and so many rows."""
-    with path.open("rb") as file:
-        return b"".join(line for line, _ in zip(file, range(count + 1), strict=False))
-
-
 def table_of(found: dict[str, Any]) -> str:
     """The numbers of a run as the documentation has them."""
-    lines = [f"{found['cores']} cores; load: how many processes of this machine, ours too, wanted one at the end", ""]
+    about = "load: how many processes of this machine, ours too, wanted one at the end"
+    lines = [f"base: {found['base commit']}; {found['cores']} cores; {about}", ""]
     head = ("rows", "seconds", "rows/s", "processor s", "rows/s of it", "MB at 1/4", "MB at end", "load")
     lines.append(f"{'likely batch':22} " + " ".join(f"{word:>12}" for word in head))
-    for name in ("base", "base, again", "this commit", "this commit, again", "all rows"):
+    for name in ("base", "base, again", "this commit", "this commit, again"):
         if name in found:
             one = found[name]
             numbers = [
@@ -255,17 +260,15 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="where the base is built and answers are written")
     parser.add_argument("--base", default=BASE, help=f"the commit to compare with ({BASE})")
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--some", type=int, default=2_000, help="how many rows are some of them (2000)")
     parser.add_argument("--out", type=Path, help="where the numbers go")
     options = parser.parse_args()
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    site = str(installed(options.base, folder))
-    explainer, model, table = prepared(folder, options.rows)
-    words = ["batch", str(explainer), str(table), "--model", str(model)]
-    count = options.rows
+    sites = {"base": str(installed(options.base, folder)), "this": "-"}
+    explainers, model, table = prepared(folder, options.rows, sites)
+    explainer, count = explainers["this"], options.rows
     found: dict[str, Any] = {
-        "rows": count, "some": options.some, "python": platform.python_version(), "numpy": np.__version__,
+        "rows": count, "base commit": options.base, "python": platform.python_version(), "numpy": np.__version__,
         "cores": os.cpu_count(),
     }  # fmt: skip
     if options.out and options.out.exists():
@@ -284,37 +287,38 @@ def main() -> None:
         if options.out:
             options.out.write_text(json.dumps(found, indent=1) + "\n")
 
-    def measured(build: str, name: str, rows: int) -> dict[str, Any]:
-        run = Run(build, [*words, "--rows", f":{rows}"] if rows < count else words, clean(name), 2.0, rows)
+    def words(build: str) -> list[str]:
+        return ["batch", str(explainers[build]), str(table), "--model", str(model)]
+
+    def measured(build: str, name: str) -> dict[str, Any]:
+        run = Run(sites[build], words(build), clean(name), 2.0, count)
         return {
-            "rows": rows, "seconds": round(run.seconds, 1), "processor_seconds": round(run.processor, 1),
-            "rows_per_second": round(rows / run.seconds, 2), "rows_per_processor_second": round(rows / run.processor, 2),
+            "rows": count, "seconds": round(run.seconds, 1), "processor_seconds": round(run.processor, 1),
+            "rows_per_second": round(count / run.seconds, 2), "rows_per_processor_second": round(count / run.processor, 2),
             "memory_at_a_quarter": round(run.quarter), "memory_at_the_end": round(run.peak), "load": round(os.getloadavg()[0], 1),
         }  # fmt: skip
 
     def killed() -> dict[str, Any]:
         output = clean("killed.jsonl")
-        first = Run("-", words, output, 0.5, count)
+        first = Run("-", words("this"), output, 0.5, count)
         at = lines(output)
-        Run("-", words, output, 2.0, count)
+        Run("-", words("this"), output, 2.0, count)
         same = digest(output) == digest(folder / "whole.jsonl")
         return {"killed": first.killed, "killed_at": at, "identical": same}
 
     def clustered(name: str, begin: Callable[[Any], Any]) -> dict[str, Any]:
         output = clean(f"{name}.jsonl")
-        result = cluster(begin, explainer, model, table, output, some)
-        return {**result, "identical": output.read_bytes() == first_lines(folder / "whole.jsonl", some)}
+        result = cluster(begin, explainer, model, table, output, count)
+        return {**result, "identical": digest(output) == digest(folder / "whole.jsonl")}
 
-    some = min(options.some, count)
-    note("base", lambda: measured(site, "base.jsonl", some))
-    note("this commit", lambda: measured("-", "some.jsonl", some))
-    note("this commit, again", lambda: measured("-", "some.jsonl", some))
-    note("base, again", lambda: measured(site, "base.jsonl", some))
-    note("all rows", lambda: measured("-", "whole.jsonl", count))
-    note("threads and processes", lambda: threads_and_processes(explainer, model, table, min(512, count)))
+    note("base", lambda: measured("base", "base.jsonl"))
+    note("this commit", lambda: measured("this", "whole.jsonl"))
+    note("this commit, again", lambda: measured("this", "again.jsonl"))
+    note("base, again", lambda: measured("base", "base.jsonl"))
+    note("killed and resumed", killed)
+    note("threads and processes", lambda: threads_and_processes(explainer, model, table, min(2_048, count)))
     note("dask", lambda: clustered("dask", on_dask))
     note("ray", lambda: clustered("ray", on_ray))
-    note("killed and resumed", killed)
     print(f"\n{table_of(found)}")
 
 

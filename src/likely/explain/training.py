@@ -87,6 +87,7 @@ class Training:
     #: The share of the complete rows that the model decides as their class says; NaN if there are none.
     accuracy: float = np.nan
     _all: dict[Peers, Numbers] = field(default_factory=dict, repr=False)
+    _quantiles: dict[tuple[float, Peers], float] = field(default_factory=dict, repr=False)
 
     def knows(self, rows: Rows, measure: Measure = "likelihood") -> bool:
         """Whether the log-likelihoods, or coherences, of such rows are known."""
@@ -111,6 +112,11 @@ class Training:
 
         Between two rows it is interpolated, as numpy does it; next to an impossible row, that of the less likely of the two.
         """
+        if (q, peers) not in self._quantiles:
+            self._quantiles[q, peers] = self._quantile(q, peers)
+        return self._quantiles[q, peers]
+
+    def _quantile(self, q: float, peers: Peers) -> float:
         logs = self.logs_of(peers)
         if not len(logs):
             where = "training" if peers.rows == "training" else "what was held out"

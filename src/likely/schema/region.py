@@ -19,6 +19,9 @@ from likely.errors import SchemaError
 
 Interval = tuple[float, float]
 
+#: So many intervals are looked through one by one; among more of them, values are searched for.
+_FEW = 4
+
 
 def above(value: float) -> float:
     """The smallest double greater than `value`.
@@ -100,10 +103,14 @@ class Region:
         Args:
             values: Doubles.
         """
-        inside = np.zeros(values.shape, dtype=np.bool_)
-        for low, high in self.intervals:
-            inside |= (values >= low) & (values <= high)
-        return inside
+        if len(self.intervals) < _FEW:
+            inside = np.zeros(values.shape, dtype=np.bool_)
+            for low, high in self.intervals:
+                inside |= (values >= low) & (values <= high)
+            return inside
+        lows, highs = np.array(self.intervals).T
+        last = np.searchsorted(lows, values, side="right") - 1  # the last interval that begins by then: all before have ended
+        return np.asarray((last >= 0) & (values <= highs[last]))
 
     def __or__(self, other: Region) -> Region:
         return Region(self.intervals + other.intervals)

@@ -305,7 +305,9 @@ class Schema:
         """
         admitted = self.keeps(factual, rows) if rules is None else all_satisfied(rules, rows)
         for j, feature in enumerate(self.features):
-            admitted &= feature.fits(rows[:, j]) | (rows[:, j] == factual[j])
+            same = rows[:, j] == factual[j]
+            if not same.all():
+                admitted &= same | feature.fits(rows[:, j])
         return admitted
 
     def violations(self, factual: Any, row: Any) -> tuple[Constraint, ...]:

@@ -54,6 +54,8 @@ def coherence(circuit: Circuit, rows: pd.DataFrame | Numbers, *, n_jobs: int | N
         A number per row, in nats.
     """
     encoded = circuit.encode(rows)
+    if len(encoded) == 1:
+        return _coherence_of_one(circuit, encoded, n_jobs)
     whole = log_likelihood(circuit, encoded, n_jobs=n_jobs)
     total = np.zeros(len(encoded))
     for j in range(len(circuit.variables)):
@@ -62,3 +64,14 @@ def coherence(circuit: Circuit, rows: pd.DataFrame | Numbers, *, n_jobs: int | N
         alone[:, j] = values
         total += log_likelihood(circuit, alone, n_jobs=n_jobs)[which]
     return np.where(whole > -np.inf, whole - np.where(whole > -np.inf, total, 0.0), -np.inf)
+
+
+def _coherence_of_one(circuit: Circuit, row: Numbers, n_jobs: int | None) -> Numbers:
+    """The same of a single row, which asks the circuit once: answers are judged one at a time."""
+    alone = np.full((len(circuit.variables),) * 2, np.nan)
+    np.fill_diagonal(alone, row)
+    whole, *parts = log_likelihood(circuit, np.concatenate([row, alone]), n_jobs=n_jobs).tolist()
+    total = 0.0
+    for part in parts:  # in the order in which it is summed for many rows: to the same bit
+        total += part
+    return np.array([whole - total if whole > -np.inf else -np.inf])
