@@ -1,4 +1,4 @@
-"""How many threads an `n_jobs` asks for, as scikit-learn's people know it. Every room may use it."""
+"""How many threads an `n_jobs` asks for, as scikit-learn's people know it, and processes of one. Every room may use it."""
 
 from __future__ import annotations
 
@@ -23,3 +23,12 @@ def thread_count(n_jobs: int | None, error: type[LikelyError]) -> int:
         hint = "leave it out for one thread per core"
         raise error("n_jobs", "be None, a number of threads, or -1 for all cores", repr(n_jobs), hint)
     return asked if asked > 0 else max(1, (os.cpu_count() or 1) + 1 + asked)  # asking the system takes longer than a short task
+
+
+#: What libraries read, as they are loaded, of how many threads they may work on.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def one_thread() -> dict[str, str]:
+    """Variables for a process whose libraries work on one thread each, also those that are loaded late, with a model."""
+    return dict.fromkeys(_THREADS, "1")

@@ -273,6 +273,29 @@ def test_a_row_of_which_processes_die_is_refused(saved: Saved, monkeypatch: pyte
     assert lines[1]["note"].startswith("Whoever explained this row died")
 
 
+#: A process that dies of a library that works on several threads, whenever that was loaded.
+COUNTING = """
+import sys
+from threadpoolctl import threadpool_info
+from likely.batch import tasks, worker
+def counting(job, task, done=tasks.done):
+    made = done(job, task)
+    assert {pool["num_threads"] for pool in threadpool_info() if "sklearn" in sys.modules} == {1}
+    return made
+tasks.done = counting
+worker.main()
+"""
+
+
+def test_libraries_of_a_worker_have_one_thread(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes of two threads each would wait for each other: boosted trees predicted at half the speed."""
+    monkeypatch.setattr(workers, "COMMAND", ["-c", COUNTING])
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    schema, job = examples.schema_of(), Job(str(saved.folder), str(saved.model), None, as_plain(likely.Question()))
+    (done,) = (done for _, done in Processes(job, 1).work(tasks_of(Source("", [saved.rows.head(2)]), schema, 2, slice(None))))
+    assert "died" not in "".join(json.loads(line).get("note", "") for line in done.lines)
+
+
 @given(st.integers(1, 12), st.sets(st.integers(0, 11)))
 def test_halves_find_every_row_that_kills(count: int, deadly: set[int]) -> None:
     def ask(task: Task) -> Done | None:

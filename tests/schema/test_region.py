@@ -17,7 +17,7 @@ ENDS = st.one_of(
     st.floats(allow_nan=False),
     st.sampled_from([math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 1.7976931348623157e308]),
 )
-REGIONS = st.lists(st.tuples(ENDS, ENDS), max_size=4).map(lambda pairs: Region(tuple(pairs)))
+REGIONS = st.lists(st.tuples(ENDS, ENDS), max_size=9).map(lambda pairs: Region(tuple(pairs)))
 
 
 def witnesses(*regions: Region) -> np.ndarray:

@@ -22,14 +22,11 @@ def main() -> None:
     os.dup2(2, 1)
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     Thread(target=_receive, args=(sys.stdin.buffer, waiting), daemon=True).start()
-    from threadpoolctl import threadpool_limits
-
     from likely.batch.tasks import done
 
-    with threadpool_limits(1):  # there is a process per core
-        job = waiting.get()
-        while True:
-            send(out, done(job, waiting.get()))
+    job = waiting.get()
+    while True:
+        send(out, done(job, waiting.get()))
 
 
 def _receive(stream: BinaryIO, waiting: queue.SimpleQueue[Any]) -> None:

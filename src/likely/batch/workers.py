@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+from likely._jobs import one_thread
 from likely.batch.entries import Entry
 from likely.batch.tasks import Asked, Done, Job, Task, done_of, explained
 from likely.batch.worker import send
@@ -149,7 +150,8 @@ class _Process:
         self._begin()
 
     def _begin(self) -> None:
-        found = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the user's own modules, too
+        paths = os.pathsep.join(filter(None, sys.path))  # the user's own modules, too
+        found = {**os.environ, **one_thread(), "PYTHONPATH": paths}  # there is a process per core
         self._process = subprocess.Popen([sys.executable, *COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=found)
         send(self._process.stdin, self._job)
 

@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from likely._jobs import one_thread
 from likely.bench.cell import Order
 from likely.bench.method import Method
 
 #: A process is ended so many seconds after its limit, and this share of the limit: what it holds to itself is more exact.
 GRACE, GRACE_SHARE = 5.0, 0.25
-#: Variables that keep libraries to one thread: times are compared.
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _all(places: Sequence[int], status: str, why: str) -> list[dict[str, Any]]:
 def _process(order: Order, log: Path, stop: threading.Event) -> Iterator[Callable[[float], dict[str, Any]]]:
     """A process at work: what yields its next line, or raises `EndedError`. It is gone, with all that it started, in the end."""
     paths = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": paths}
+    environment = {**os.environ, **one_thread(), "PYTHONPATH": paths}  # times are compared
     with log.open("ab") as errors:
         process = subprocess.Popen(
             [sys.executable, "-c", "from likely.bench.cell import main; main()"],

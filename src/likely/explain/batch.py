@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from threading import Event
 
 from likely._display.progress import progress_bar
@@ -71,7 +71,7 @@ def _watch(tasks: Sequence[Future[Draft | Explanation]], move: Callable[[float, 
     """Wait for all, moving the bar; the first error of a task is raised at once."""
     open_tasks = set(tasks)
     while open_tasks:
-        done, open_tasks = wait(open_tasks, timeout=0.2, return_when=FIRST_COMPLETED)
+        done, open_tasks = wait(open_tasks, timeout=0.2, return_when=FIRST_EXCEPTION)
         for task in done:
             task.result()
         finished = len(tasks) - len(open_tasks)
