@@ -54,6 +54,7 @@ ARROWS = {
         "predictor",
         "circuit",
         "problem",
+        "mio",
         "explain",
         "datasets",
         "show",

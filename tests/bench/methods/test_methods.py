@@ -107,6 +107,23 @@ def test_answers_of_the_engine() -> None:
             assert (data.schema.prices(factual, rows[kept]) >= cost["mio"] - 1e-3).all()
 
 
+def test_the_programme_of_the_paper() -> None:
+    """It believes less of its answers than is true, which are as likely as was asked for, and cost no less than the best."""
+    skip_without("lice-median-milp")
+    data = loans()[0]
+    least = np.quantile(data.circuit.log_likelihood(data.X, data.y), 0.5)
+    question = asked(loans(), 0, seconds=5.0)
+    factual = data.schema.encode(question.factual)[0]
+    exact, found = (fitted(name, loans).generate(question) for name in ("lice-median", "lice-median-milp"))
+    assert len(found.rows) == 1
+    (claimed,), (own,) = found.claimed, data.circuit.log_likelihood(found.rows, [question.target])
+    assert least - 1e-6 <= claimed < own
+    cost = {
+        each: data.schema.prices(factual, data.schema.encode(made.rows))[0] for each, made in (("exact", exact), ("milp", found))
+    }
+    assert cost["exact"] <= cost["milp"] + 1e-4
+
+
 def test_the_likeliest_of_the_closest() -> None:
     data = loans()[0]
     question = asked(loans(), 0, k=10)

@@ -25,7 +25,7 @@ _HOW: dict[str, tuple[Any, ...]] = {
     "lice-optimize-1": ("lice", "optimize", "lice-optimize-1", 1.0),
     "mio": ("lice", "mio"),
     "mio-likeliest": ("lice", "mio_likeliest"),
-    "lice-median-milp": ("lice", "median_milp"),
+    "lice-median-milp": ("paper_programme", "PaperProgramme"),
     "nearest-row": ("nearest_row", "NearestRow"),
     "nice-sparse": ("nice", "Nice", "sparse"),
     "nice-proximity": ("nice", "Nice", "proximity"),

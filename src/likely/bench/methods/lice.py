@@ -1,4 +1,4 @@
-"""LiCE (Němeček, Pevný and Mareček, ICLR 2025) by this package's own engines: the cheapest rows that are likely enough.
+"""LiCE (Němeček, Pevný and Mareček, ICLR 2025) by this package's own engine: the cheapest rows that are likely enough.
 
 It gets all rules, the model and the circuit, and returns proofs. Thresholds are the paper's: quantiles of the log-likelihoods of
 all training rows, each with its class.
@@ -29,13 +29,11 @@ class Lice:
     Args:
         name: What tables call it.
         plausibility: How likely an answer must be; None if that does not matter (the paper's MIO).
-        engine: "search", or "mio" for a mixed-integer programme, solved by HiGHS; then *proved* is what the solver claims.
         likeliest: Whether to look for `NEAR` of the closest rows and return the likeliest first ("+spn" in the paper).
     """
 
     name: str
     plausibility: Variant | None
-    engine: str = "search"
     likeliest: bool = False
 
     def fit(self, data: Data, model: Model, form: Form) -> None:
@@ -46,7 +44,7 @@ class Lice:
             model: The user's classifier.
             form: What it computes; the explainer reads the model itself.
         """
-        explainer = Explainer(model, data.schema, data.circuit, self.engine, n_jobs=1, progress=False)
+        explainer = Explainer(model, data.schema, data.circuit, n_jobs=1, progress=False)
         self.explainer = explainer.fit(data.X, data.y)
 
     def generate(self, asked: Asked) -> Generated:
@@ -106,11 +104,3 @@ def mio() -> Lice:
 def mio_likeliest() -> Lice:
     """The likeliest of the closest rows: what the paper's tables call MIO."""
     return Lice("mio-likeliest", None, likeliest=True)
-
-
-def median_milp() -> Lice:
-    """The question of `median`, put to HiGHS as a mixed-integer programme: in our formulation of circuits, not the paper's.
-
-    The log-likelihoods that it claims are those of the circuit for its rows, not what the programme approximated.
-    """
-    return Lice("lice-median-milp", median().plausibility, engine="mio")
