@@ -232,6 +232,11 @@ void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> target
       search::Likelihood::Measure::kLikelihood, weight == 0 || circuit.blocks() > 0);
   problem.likelihood_threshold = threshold;
   problem.likelihood_weight = weight;
+  problem.components.reset();
+  if (weight == 0 || circuit.blocks() > 0 || problem.score->trees() != nullptr) return;
+  auto components = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets),
+                                                         to_vector<double>(given), approximate);
+  if (components->has_product_parts()) problem.components = std::move(components);
 }
 
 // Of a circuit with blocks; of one without, `circuit` has the ratios of its leaves and marginals, which cells keep constant.

@@ -257,7 +257,7 @@ TEST_CASE(
     Workspace workspace(problem);
     REQUIRE(workspace.units);
     ScoreWorkspace& score = *workspace.scores[0];
-    REQUIRE(network->enter(region_of(problem, node, cutoff), score));
+    REQUIRE(network->enter(region_of(node, cutoff), score));
     const UnitRanges before = network->ranges(score);
     node.ranges = tighten_ranges(problem, node, cutoff, workspace);
     REQUIRE(node.ranges);
@@ -275,7 +275,7 @@ TEST_CASE(
       if (!on_sides(*network, node.splits, other)) continue;
       Node single = node;
       for (std::size_t j = 0; j < other.size(); ++j) single.box.fix(problem.domain, j, other[j]);
-      CHECK(network->enter(region_of(problem, single, cutoff), score));  // its units are within the ranges
+      CHECK(network->enter(region_of(single, cutoff), score));  // its units are within the ranges
       ++held;
     }
   }

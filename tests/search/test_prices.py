@@ -34,7 +34,7 @@ def priced(problem: Problem, after: int, limits: Limits = LIMITS, **options: Any
 
 @st.composite
 def mixed_problems(draw: st.DrawFn) -> Problem:
-    """Problems whose circuit is a mixture of products of histograms, with a threshold that some rows reach."""
+    """Problems whose circuit is a mixture of products of histograms, with a threshold that some rows reach, a weight or both."""
     problem = draw(problems(kinds=["linear", "network"], plausible=False, rows=600))
     rng = draw(generators())
     circuit = some_mixture(rng, problem.schema.features, None, int(rng.integers(1, 5)))
@@ -42,7 +42,8 @@ def mixed_problems(draw: st.DrawFn) -> Problem:
     possible = logs[np.isfinite(logs)]
     assume(possible.size)
     lower = float(np.quantile(possible, rng.choice([0.2, 0.6, 0.95])))
-    return replace(problem, plausibility=Plausibility(circuit, lower))
+    weight = float(rng.choice([0.0, 0.0, 0.05, 1.0, 20.0]))
+    return replace(problem, plausibility=Plausibility(circuit, -np.inf if weight and rng.random() < 0.5 else lower, weight))
 
 
 @given(mixed_problems(), generators(), st.sampled_from([AT_ONCE, SOON]))
@@ -75,8 +76,8 @@ def test_several_answers(problem: Problem, rng: np.random.Generator, solutions: 
         )
 
 
-def question(seed: int, network: bool) -> Problem:
-    """The other class of a row of eight reals, as likely as the median row under a mixture that was learned."""
+def question(seed: int, network: bool, weight: float = 0.0) -> Problem:
+    """The other class of a row of eight reals, as likely as the median row under a mixture that was learned, or with a weight."""
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((400, 1)) < 0.5, rng.normal(-1, 0.7, (400, 8)), rng.normal(1, 0.5, (400, 8)))
     schema = likely.Schema(tuple(likely.Continuous(f"x{j}", -5, 5) for j in range(8)))
@@ -86,17 +87,18 @@ def question(seed: int, network: bool) -> Problem:
     linear = LinearModel(Link("logistic"), ("no", "yes"), columns, weights, np.zeros(1))
     form = some_network(rng, 8, (8, 4)) if network else linear
     score = form.score(X)[:, 0]
-    lower = float(np.median(circuit.log_likelihood(X)))
-    return Problem(schema, X[score.argmin()], form, to_class(form, "yes"), Plausibility(circuit, lower))
+    lower = -np.inf if weight else float(np.median(circuit.log_likelihood(X)))
+    return Problem(schema, X[score.argmin()], form, to_class(form, "yes"), Plausibility(circuit, lower, weight))
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("weight", [0.0, 0.3])
 @pytest.mark.parametrize("network", [False, True])
-def test_many_reals(network: bool) -> None:
-    """What likelihood as a filter leaves open after thousands of nodes is closed after a few hundred, at the same optimum."""
+def test_many_reals(network: bool, weight: float) -> None:
+    """What likelihood as a filter, or the box's greatest, leaves open after thousands of nodes is closed after a few hundred."""
     closed = 0
     for seed in range(3):
-        problem = question(seed, network)
+        problem = question(seed, network, weight)
         with_prices = priced(problem, AT_ONCE, Limits(nodes=1500, relative_gap=1e-4))
         without = priced(problem, NEVER, Limits(nodes=6000, relative_gap=1e-4))
         assert with_prices.bounds.lower <= without.bounds.upper

@@ -115,12 +115,14 @@ def test_enumeration_with_a_likelihood(problem: Problem) -> None:
 
 @st.composite
 def problems_with_blocks(draw: st.DrawFn) -> Problem:
-    """Reals that a network and Gaussian blocks know, with a threshold that some rows reach."""
+    """Reals that a network and Gaussian blocks know, with a threshold that some rows reach, or a weight."""
     circuit = draw(block_circuits(least=3, most=4, real=True, discrete=False))
     problem = draw(problems_over(Schema(circuit.features), plausible=False, kinds=["network"]))
     rng = draw(generators())
     logs = circuit.log_likelihood(some_rows(problem, rng, 200))
-    return replace(problem, plausibility=Plausibility(circuit, float(np.quantile(logs, rng.choice([0.3, 0.7, 0.95])))))
+    weight = float(rng.choice([0.0, 0.0, 0.1, 1.0]))
+    lower = -np.inf if weight else float(np.quantile(logs, rng.choice([0.3, 0.7, 0.95])))
+    return replace(problem, plausibility=Plausibility(circuit, lower, weight))
 
 
 @given(problems_with_blocks(), generators())

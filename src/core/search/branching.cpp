@@ -199,8 +199,7 @@ std::optional<Cut> largest_gap(const Problem& problem, const Node& node, const E
   std::optional<Cut> cut;
   double most = tolerance::kLeastMixedGap;
   auto each_priced = [&](const auto& look_at) {
-    if (!node.prices.empty() && (problem.likelihood_weight == 0 || problem.likelihood->has_blocks()))
-      look_at(*problem.likelihood, evaluation.priced);
+    if (!node.prices.empty() && evaluation.priced.sought) look_at(*evaluation.priced.likelihood, evaluation.priced);
     if (!node.coherence_prices.empty()) look_at(*problem.coherence, evaluation.coherence_priced);
   };
   each_priced([&](const Likelihood&, const PricedParts& priced) { largest_mixed_gap(problem, node.box, priced, most, cut); });

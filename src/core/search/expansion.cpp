@@ -35,15 +35,15 @@ namespace {
 // Whether prices point to rows that are worth a closer look: at the root, and now and then. What units know of a node is in the
 // workspace, and would be lost; what trees know of it, too: there, the look comes last.
 bool points_to_rows(const Problem& problem, const Workspace& workspace) {
-  return problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0 && !workspace.units;
+  return problem.likelihood && problem.likelihood->has_blocks() && !workspace.units;
 }
 
 // Whether likelihood is what makes the node costly: its bound is above that of the network alone. The programme's solution, which
 // knows nothing of likelihood, then says little about where to split.
-bool likelihood_binds(const Problem& problem, const Node& node, const Workspace& workspace) {
-  if (!problem.likelihood || problem.likelihood_weight > 0 || !workspace.units || !workspace.units->solved || node.prices.empty())
+bool likelihood_binds(const Problem& problem, const Node& node, const Evaluation& evaluation, const Workspace& workspace) {
+  if (!problem.likelihood || !workspace.units || !workspace.units->solved || node.prices.empty() || !evaluation.priced.sought)
     return false;
-  const double by_units = workspace.units->dual.bound;
+  const double by_units = workspace.units->dual.bound + workspace.units->likely_part;
   return node.bound > by_units + tolerance::kBindingShare * (1 + std::abs(by_units));
 }
 
@@ -60,7 +60,9 @@ std::vector<Node> split_where_priced(const Problem& problem, const Node& node, c
   for (const double one : node.prices[largest].goals) price += one;
   for (const Goal& goal : problem.goals(node.alternative)) missing += std::max(0.0, goal.lower - goal.score(values.outputs));
   if (!(missing > 0)) return {};
-  if (cut && price * missing < std::max(0.0, problem.likelihood_threshold - values.log_likelihood)) return {};
+  const double against =
+      problem.likelihood_weight > 0 ? cut ? cut->gap : 0 : problem.likelihood_threshold - values.log_likelihood;
+  if (cut && price * missing < std::max(0.0, against)) return {};
   return split_unit_at(node, row, workspace);
 }
 
@@ -150,7 +152,7 @@ bool Expander::is_done(Look& look) const {
 std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) const {
   const Node& node = look.node;
   const double cutoff = look.pool.cutoff();
-  if (cut && likelihood_binds(problem_, node, look.workspace)) return split_at(problem_.domain, node.box, *cut);
+  if (cut && likelihood_binds(problem_, node, look.evaluation, look.workspace)) return split_at(problem_.domain, node.box, *cut);
   if (std::vector<Box> parts = split_fraction(problem_, node, look.workspace); !parts.empty()) return parts;
   if (std::vector<Box> parts = split_trees(problem_, node, look.workspace); !parts.empty()) return parts;
   if (cut) return split_at(problem_.domain, node.box, *cut);
@@ -165,7 +167,7 @@ std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) c
 std::vector<Node> Expander::sides_of(Look& look, const std::optional<Cut>& cut) const {
   const Node& node = look.node;
   std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace);
-  if (!sides.empty() || !likelihood_binds(problem_, node, look.workspace)) return sides;
+  if (!sides.empty() || !likelihood_binds(problem_, node, look.evaluation, look.workspace)) return sides;
   return split_where_priced(problem_, node, look.evaluation.priced, cut, look.workspace);
 }
 

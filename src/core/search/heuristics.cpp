@@ -109,9 +109,8 @@ void pull_back(const Problem& problem, std::vector<double> row, std::uint32_t al
 
 void try_node(const Problem& problem, const Node& node, const Evaluation& evaluation, SolutionPool& pool, Workspace& workspace) {
   if (test_row(problem, evaluation.cheapest, node.alternative, pool, workspace)) return;
-  if (!node.prices.empty() && problem.likelihood_weight == 0) try_priced_rows(problem, node, evaluation.priced, pool, workspace);
-  if (!node.coherence_prices.empty() && problem.likelihood_weight == 0)
-    try_priced_rows(problem, node, evaluation.coherence_priced, pool, workspace);
+  if (!node.prices.empty()) try_priced_rows(problem, node, evaluation.priced, pool, workspace);
+  if (!node.coherence_prices.empty()) try_priced_rows(problem, node, evaluation.coherence_priced, pool, workspace);
   const std::vector<Goal>& goals = problem.goals(node.alternative);
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = evaluation.relaxations[g];
@@ -286,7 +285,7 @@ void try_priced_rows(const Problem& problem, const Node& node, const PricedParts
   for (std::size_t p = 0; p < priced.shares.size(); ++p) {
     if (priced.shares[p] < tolerance::kTriedPartShare || priced.pointed[p].empty()) continue;
     const std::vector<double> row = on_grid(problem.domain, priced.pointed[p]);
-    if (problem.domain.cost(row.data()) >= pool.cutoff()) continue;
+    if (problem.likelihood_weight == 0 && problem.domain.cost(row.data()) >= pool.cutoff()) continue;
     for (const std::vector<double>& answer : towards) walk_towards(problem, row, answer, node.alternative, pool, workspace);
   }
 }

@@ -13,7 +13,7 @@ Evaluation::Evaluation(const Problem& problem, std::uint32_t alternative)
 }
 
 void PricedParts::make_room(const Likelihood& likelihood) {
-  if (!parts.empty()) return;
+  if (parts.size() == likelihood.parts()) return;
   parts.assign(likelihood.parts(), likelihood.priced());
   shares.assign(likelihood.parts(), 0.0);
   pointed.resize(likelihood.parts());
@@ -33,7 +33,6 @@ namespace {
 
 // Splits of units pay where boxes would have to be cut in many directions.
 bool worth_unit_work(const Problem& problem) {
-  if (problem.likelihood_weight > 0) return false;
   const auto wide = std::count_if(problem.domain.features.begin(), problem.domain.features.end(), [](const Feature& f) {
     return !f.low.empty() && (f.grid == 0 || f.span() > tolerance::kWideSteps * f.grid);
   });

@@ -70,13 +70,13 @@ inline Node root_node(const Problem& problem, std::uint32_t alternative, double 
   return node;
 }
 
-// The rows of a node that may be better than the cut-off. If likelihood has a weight, any cost may be.
-inline Region region_of(const Problem& problem, const Node& node, double cutoff) {
-  return {node.box, problem.likelihood_weight > 0 ? kInf : cutoff, node.splits, node.ranges.get()};
-}
+// The rows of a node that cost at most so much.
+inline Region region_of(const Node& node, double most) { return {node.box, most, node.splits, node.ranges.get()}; }
 
 // What prices say of every part of a circuit.
 struct PricedParts {
+  const Likelihood* likelihood = nullptr;  // that they are parts of
+  bool sought = false;                     // whether prices were sought, or are those of the goals alone
   std::vector<Likelihood::Priced> parts;
   Likelihood::Hulls hulls;     // of the box
   std::vector<double> shares;  // of each part in what is asked for, at the node's bound
@@ -107,6 +107,18 @@ struct Evaluation {
   PricedParts priced, coherence_priced;  // if there is a likelihood, if values must fit together
 };
 
+// What likelihood adds to the cost of every row of a node, at least; after the likelihood was bounded.
+inline double likely_part(const Problem& problem, const Evaluation& evaluation) {
+  return problem.likelihood_weight > 0 ? -problem.likelihood_weight * evaluation.sweep.log_upper : 0;
+}
+
+// What a row of the node that is better than the cut-off costs at most.
+inline double most_cost_of(const Problem& problem, const Evaluation& evaluation, double cutoff) {
+  const double likely = likely_part(problem, evaluation);
+  if (likely == 0 || cutoff == kInf) return cutoff;
+  return cutoff - likely + tolerance::bound_rounding(cutoff) + tolerance::bound_rounding(likely);
+}
+
 // The classifier's outputs, the log-likelihood and the coherence of a row.
 struct RowValues {
   std::vector<double> outputs;
@@ -122,8 +134,9 @@ struct UnitWork {
   Triangles triangles;
   Relaxation aggregate;  // the inequality that its multipliers give, and the bound that this gives
   Dual dual;
-  bool solved = false;  // whether that is of the node that is looked at
-  Triangles walk;       // that of regions which are walked through, and what their units can be
+  double most_cost = kInf, likely_part = 0;  // of a row of the node that is better than the cut-off; what its likelihood adds
+  bool solved = false;                       // whether that is of the node that is looked at
+  Triangles walk;                            // that of regions which are walked through, and what their units can be
   std::unique_ptr<ScoreWorkspace> walk_score;
 };
 
@@ -147,6 +160,7 @@ struct Workspace {
   std::vector<std::unique_ptr<ScoreWorkspace>> scores;  // per alternative
   std::unique_ptr<UnitWork> units;                      // if a network's units are worth the work
   std::unique_ptr<TreeWork> trees;                      // if a forest turned out to be worth the work
+  bool records = false;                                 // whether somebody derives again what is claimed
   Likelihood::RowBuffers row_buffers;
   RowValues row_values;  // of a row that is tested
   Statistics statistics;

@@ -332,10 +332,10 @@ class Pricing {
   Pricing(const Problem& problem, const Demand& demand, const Evaluation& evaluation, Node& node, const Relaxation* units)
       : problem_(problem), demand_(demand), evaluation_(evaluation), node_(node) {
     const std::size_t parts = demand.likelihood.parts();
-    if (seeks_prices()) demand.likelihood.fill_hulls(node.box, demand.priced.hulls);
+    if (demand.seeks_prices) demand.likelihood.fill_hulls(node.box, demand.priced.hulls);
     for (std::size_t p = 0; p < parts; ++p)
-      pricings_.emplace_back(problem, demand.likelihood, evaluation, node, seeks_prices() ? &demand.priced.hulls : nullptr, p,
-                             demand.priced.parts[p], units);
+      pricings_.emplace_back(problem, demand.likelihood, evaluation, node, demand.seeks_prices ? &demand.priced.hulls : nullptr,
+                             p, demand.priced.parts[p], units);
     lines_.assign(parts, {kInf, 0});
     values_.assign(parts, 0.0);
   }
@@ -346,7 +346,7 @@ class Pricing {
     const bool first = demand_.prices.empty();
     demand_.prices.resize(lines_.size());
     demand_.priced.best.clear();
-    if (!first && seeks_prices()) {
+    if (!first && demand_.seeks_prices) {
       for (std::size_t p = 0; p < lines_.size(); ++p) inherit(p);
       raise();
       if (node_.bound >= cutoff) return;
@@ -393,10 +393,6 @@ class Pricing {
   }
 
  private:
-  // With a weight and leaves of one feature each, the goals' own multipliers are nearly the best, and a search for better ones
-  // would take longer than it saves.
-  bool seeks_prices() const { return demand_.weight == 0 || demand_.likelihood.has_blocks(); }
-
   // Whether a part counts at a cost only because its blocks have a least density, of which prices know nothing.
   bool rests_on_floor(double cost) const {
     for (std::size_t p = 0; p < lines_.size(); ++p)
@@ -435,7 +431,7 @@ class Pricing {
     const double least = demand_.likelihood.has_blocks() ? tolerance::kLeastPartShare : tolerance::kLeastLeafPartShare;
     if (lines_[p].at(cost) < asked + std::log(least)) return;
     const PartPricing& pricing = pricings_[p];
-    const bool search_for_prices = seeks_prices();
+    const bool search_for_prices = demand_.seeks_prices;
     if (first) demand_.likelihood.set_points(p, {}, demand_.priced.parts[p]);
     demand_.priced.gaps[p].clear();
     std::vector<double> at = first || !search_for_prices
@@ -576,13 +572,16 @@ bool prices_pay_later(const Problem& problem) {
   auto pay = [](const Likelihood* likelihood, double threshold) {
     return likelihood != nullptr && threshold > -kInf && !likelihood->has_blocks() && likelihood->has_product_parts();
   };
-  if (problem.likelihood_weight > 0 || problem.score->trees() != nullptr) return false;
+  if (problem.score->trees() != nullptr) return false;
+  if (problem.likelihood_weight > 0) return problem.components != nullptr;
   return pay(problem.likelihood.get(), problem.likelihood_threshold) || pay(problem.coherence.get(), problem.coherence_threshold);
 }
 
 void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
                       const Relaxation* units, bool& changed) {
   demand.priced.make_room(demand.likelihood);
+  demand.priced.likelihood = &demand.likelihood;
+  demand.priced.sought = demand.seeks_prices;
   Pricing pricing(problem, demand, evaluation, node, units);
   pricing.bound(cutoff);
   if (node.bound >= cutoff) return;

@@ -18,6 +18,7 @@ namespace likely::search {
 struct Demand {
   const Likelihood& likelihood;
   double threshold, weight;
+  bool seeks_prices;  // better ones than those of the goals alone, which takes longer
   PricedParts& priced;
   std::vector<Prices>& prices;
 };

@@ -27,6 +27,9 @@ struct Problem {
   std::unique_ptr<Likelihood> likelihood;  // none: every row is likely enough
   double likelihood_threshold = -kInf;     // -inf: none
   double likelihood_weight = 0;
+  // With a weight and no blocks: the same with prices of their own for the components of a mixture, for a search that takes long.
+  // None if a component is no product.
+  std::unique_ptr<Likelihood> components;
   // How well values fit together: the coherence of a circuit with blocks, or the likelihood of one whose leaves are ratios.
   std::unique_ptr<Likelihood> coherence;  // none: they need not
   double coherence_threshold = -kInf;

@@ -83,10 +83,10 @@ bool remove_low_scores(const Domain& domain, Box& box, const Relaxation& relaxat
 }
 
 // The relaxations of all goals over the node as it is; false if it has no row better than the cut-off.
-bool relax_score(const Problem& problem, const Node& node, double cutoff, std::vector<Relaxation>& relaxations,
+bool relax_score(const Problem& problem, const Node& node, double most_cost, std::vector<Relaxation>& relaxations,
                  Workspace& workspace) {
   const Stopwatch watch(workspace.statistics.seconds_score);
-  const Region region = region_of(problem, node, cutoff);
+  const Region region = region_of(node, most_cost);
   ScoreWorkspace& score = *workspace.scores[node.alternative];
   if (!problem.score->enter(region, score)) return false;
   const std::vector<Goal>& goals = problem.goals(node.alternative);
@@ -122,7 +122,7 @@ bool propagate_likelihood(const Problem& problem, const Likelihood& likelihood, 
 
 // Against a threshold, where all leaves are of one feature, most searches are over before prices pay.
 bool prices_pay(const Problem& problem, const Demand& demand, const Node& node) {
-  if (demand.weight > 0) return true;
+  if (demand.weight > 0) return true;  // those of the goals alone take no search
   if (demand.threshold == -kInf) return false;
   if (demand.likelihood.has_blocks()) return true;
   return prices_pay_later(problem) && node.order >= problem.nodes_before_prices;
@@ -131,9 +131,8 @@ bool prices_pay(const Problem& problem, const Demand& demand, const Node& node) 
 // The node's bound from the cheapest row and from the dual of every goal; false if no row of the box costs so much.
 bool bound_cost(const Problem& problem, Node& node, Evaluation& evaluation) {
   const std::vector<Goal>& goals = problem.goals(node.alternative);
-  const double likely_part = problem.likelihood_weight > 0 ? -problem.likelihood_weight * evaluation.sweep.log_upper : 0;
-  const double cheapest = cheapest_row(problem.domain, node.box, evaluation.cheapest);
-  node.bound = std::max(node.bound, cheapest + likely_part - bound_rounding(cheapest));
+  const double likely = likely_part(problem, evaluation), cheapest = cheapest_row(problem.domain, node.box, evaluation.cheapest);
+  node.bound = std::max(node.bound, cheapest + likely - bound_rounding(cheapest));
   node.multipliers.resize(goals.size());
   for (std::size_t g = 0; g < goals.size(); ++g) {
     const Relaxation& relaxation = evaluation.relaxations[g];
@@ -141,7 +140,7 @@ bool bound_cost(const Problem& problem, Node& node, Evaluation& evaluation) {
     dual = best_dual(problem, node.box, relaxation, goals[g].lower - relaxation.rounding, cheapest, node.multipliers[g]);
     node.multipliers[g] = dual.multipliers;
     const double bound = dual.bound - bound_rounding(dual.bound);
-    node.bound = std::max(node.bound, dual.bound + likely_part - bound_rounding(dual.bound));
+    node.bound = std::max(node.bound, dual.bound + likely - bound_rounding(dual.bound));
     if (dual.multipliers.rule > 0 && bound > greatest_cost(problem.domain, node.box)) return false;
   }
   return true;
@@ -183,11 +182,19 @@ struct Wanted {
   bool at_once, by_search;
 };
 
+// With a weight and leaves of one feature each, the prices of the goals are nearly the best, and a search for better ones takes
+// longer than it saves, unless the search of rows takes long. No checker knows of it.
+Demand demand_of_likelihood(const Problem& problem, Node& node, Evaluation& evaluation, const Workspace& workspace) {
+  const bool later = problem.components && node.order >= problem.nodes_before_prices && !workspace.records;
+  const Likelihood& likelihood = later ? *problem.components : *problem.likelihood;
+  const bool seeks = problem.likelihood_weight == 0 || likelihood.has_blocks() || later;
+  return {likelihood, problem.likelihood_threshold, problem.likelihood_weight, seeks, evaluation.priced, node.prices};
+}
+
 Outcome propagate_prices(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
                          const Outcomes& outcomes, const Wanted& wanted, const Relaxation* units, bool& changed) {
   auto price = [&](const Demand& demand, Step step) {
-    const bool by_search = demand.weight == 0 || demand.likelihood.has_blocks();
-    if (!(by_search ? wanted.by_search : wanted.at_once) || !prices_pay(problem, demand, node)) return Outcome::kOpen;
+    if (!(demand.seeks_prices ? wanted.by_search : wanted.at_once) || !prices_pay(problem, demand, node)) return Outcome::kOpen;
     {
       const Stopwatch watch(workspace.statistics.seconds_likelihood);
       price_likelihood(problem, demand, cutoff, evaluation, node, units, changed);
@@ -196,13 +203,11 @@ Outcome propagate_prices(const Problem& problem, Node& node, double cutoff, Eval
     return outcomes.by_box(step);
   };
   Outcome outcome = Outcome::kOpen;
-  if (problem.likelihood)
-    outcome =
-        price({*problem.likelihood, problem.likelihood_threshold, problem.likelihood_weight, evaluation.priced, node.prices},
-              Step::kJointBound);
+  if (problem.likelihood) outcome = price(demand_of_likelihood(problem, node, evaluation, workspace), Step::kJointBound);
   if (problem.coherence && outcome == Outcome::kOpen)
-    outcome = price({*problem.coherence, problem.coherence_threshold, 0, evaluation.coherence_priced, node.coherence_prices},
-                    Step::kJointCoherence);
+    outcome =
+        price({*problem.coherence, problem.coherence_threshold, 0, true, evaluation.coherence_priced, node.coherence_prices},
+              Step::kJointCoherence);
   return outcome;
 }
 
@@ -223,18 +228,24 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
   };
   const Outcomes outcomes(problem, node, cutoff, follower);
   bool changed = true;
+  auto likely_enough = [&](int round) {
+    return possible(Step::kLikelihood, propagate_likelihood(problem, *problem.likelihood, problem.likelihood_threshold, node,
+                                                            evaluation.sweep, workspace, round == 0, changed));
+  };
+  // With a weight, what a better row may cost follows from how likely it can be: that comes first. A checker takes any cost.
+  const bool weighs = problem.likelihood_weight > 0, limits_cost = weighs && !workspace.records;
+  auto most_cost = [&] { return limits_cost ? most_cost_of(problem, evaluation, cutoff) : weighs ? kInf : cutoff; };
   for (int round = 0; changed && round < tolerance::kPropagationRounds; ++round) {
     changed = false;
     if (!possible(Step::kRules, problem.rules.propagate(problem.domain, node.box))) return Outcome::kEmpty;
-    if (!possible(Step::kScore, relax_score(problem, node, cutoff, evaluation.relaxations, workspace))) return Outcome::kEmpty;
+    if (limits_cost && !likely_enough(round)) return Outcome::kEmpty;
+    if (!possible(Step::kScore, relax_score(problem, node, most_cost(), evaluation.relaxations, workspace)))
+      return Outcome::kEmpty;
     for (std::size_t g = 0; g < evaluation.relaxations.size(); ++g)
       if (!possible(Step::kScore,
                     propagate_score(problem, problem.goals(node.alternative)[g], evaluation.relaxations[g], node, changed)))
         return Outcome::kEmpty;
-    if (problem.likelihood &&
-        !possible(Step::kLikelihood, propagate_likelihood(problem, *problem.likelihood, problem.likelihood_threshold, node,
-                                                          evaluation.sweep, workspace, round == 0, changed)))
-      return Outcome::kEmpty;
+    if (problem.likelihood && !limits_cost && !likely_enough(round)) return Outcome::kEmpty;
     if (problem.coherence &&
         !possible(Step::kCoherence, propagate_likelihood(problem, *problem.coherence, problem.coherence_threshold, node,
                                                          evaluation.coherence_sweep, workspace, round == 0, changed)))

@@ -98,7 +98,7 @@ void Recorder::write_multipliers(Step step, const Node& node, bool left) {
   } else if (step == Step::kUnits) {
     write_units(node.alternative);
   } else if (step == Step::kJointBound && last_ != step) {
-    write_prices(node.prices, *problem_.likelihood, evaluation.priced);
+    write_prices(node.prices, *evaluation.priced.likelihood, evaluation.priced);
   } else if (step == Step::kJointCoherence && last_ != step) {
     write_prices(node.coherence_prices, *problem_.coherence, evaluation.coherence_priced);
   } else if (step == Step::kLikelihood && problem_.likelihood->has_blocks() && (!left || problem_.likelihood_weight > 0)) {

@@ -20,9 +20,7 @@ namespace {
 std::int64_t root_id(std::uint32_t alternative) { return -1 - static_cast<std::int64_t>(alternative); }
 
 // Whether local search with prices begins before the tree does.
-bool searches_nearby(const Problem& problem) {
-  return problem.likelihood && problem.likelihood->has_blocks() && problem.likelihood_weight == 0;
-}
+bool searches_nearby(const Problem& problem) { return problem.likelihood && problem.likelihood->has_blocks(); }
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -48,9 +46,14 @@ void Search::follow(std::vector<double> row) {
   follower_ = std::make_unique<Follower>(problem_, std::move(row), workspace_of(0));
 }
 
-// No checker derives what decomposed trees say of a likelihood: the search does without.
+// No checker derives what decomposed trees say of a likelihood, nor what units say of a weighted one: the search does without.
 void Search::record(std::size_t most_bytes) {
   if (problem_.likelihood) has_tree_work_ = false;
+  workspace_of(0).records = true;
+  if (problem_.likelihood_weight > 0) {
+    workspace_of(0).units.reset();
+    has_price_work_ = false;
+  }
   for (Evaluation& evaluation : workspace_of(0).evaluations)
     evaluation.priced.keeps_best = evaluation.coherence_priced.keeps_best = true;
   recorder_ = std::make_unique<Recorder>(problem_, workspace_of(0), most_bytes);

@@ -90,7 +90,7 @@ Outcome propagate_trees(const Problem& problem, Node& node, double cutoff, Evalu
   for (std::size_t g = 0; g < goals.size(); ++g) lower.push_back(goals[g].lower - evaluation.relaxations[g].rounding);
   if (problem.score->trees_bound()) {
     TreeGains gains;
-    problem.score->bound_by_trees(region_of(problem, node, cutoff), goals, *workspace.scores[node.alternative], gains);
+    problem.score->bound_by_trees(region_of(node, cutoff), goals, *workspace.scores[node.alternative], gains);
     for (std::size_t g = 0; g < goals.size(); ++g) lower[g] -= gains.rounding[g];
     duals.set_gains(std::move(gains));
   }

@@ -16,19 +16,19 @@ namespace {
 using tolerance::bound_rounding;
 
 // Solves the programme of a node and evaluates its multipliers; false if the node has no row.
-bool solve_units(const Problem& problem, Node& node, double cutoff, Workspace& workspace) {
+bool solve_units(const Problem& problem, Node& node, Workspace& workspace) {
   UnitWork& units = *workspace.units;
-  const Region region = region_of(problem, node, cutoff);
+  const Region region = region_of(node, units.most_cost);
   const std::vector<Goal>& goals = problem.goals(node.alternative);
   ScoreWorkspace& score = *workspace.scores[node.alternative];
   if (!problem.score->enter(region, score)) return false;
   units.triangles.build(region, goals, score);
-  units.triangles.solve(node.basis, cutoff);
+  units.triangles.solve(node.basis, units.most_cost);
   node.basis = units.triangles.basis();
   units.network.aggregate(region, goals, units.triangles.multipliers(), score, units.aggregate);
   if (units.aggregate.upper < -units.aggregate.rounding) return false;
   units.dual = best_dual(problem, node.box, units.aggregate, -units.aggregate.rounding, 0, {1, 0, 0});
-  node.bound = std::max(node.bound, units.dual.bound - bound_rounding(units.dual.bound));
+  node.bound = std::max(node.bound, units.dual.bound + units.likely_part - bound_rounding(units.dual.bound));
   return true;
 }
 
@@ -39,9 +39,9 @@ bool ranges_pay(const Problem& problem, const Node& node, double cutoff, const F
 }
 
 // The node with narrower ranges of its units; false if it has no row that is better than the cut-off.
-bool narrow_units(const Problem& problem, Node& node, double cutoff, Workspace& workspace) {
-  node.ranges = tighten_ranges(problem, node, cutoff, workspace);
-  return node.ranges && solve_units(problem, node, cutoff, workspace);
+bool narrow_units(const Problem& problem, Node& node, Workspace& workspace) {
+  node.ranges = tighten_ranges(problem, node, workspace.units->most_cost, workspace);
+  return node.ranges && solve_units(problem, node, workspace);
 }
 
 }  // namespace
@@ -52,13 +52,15 @@ Outcome propagate_units(const Problem& problem, Node& node, double cutoff, Evalu
     if (follower != nullptr) follower->after(step, node, outcome == Outcome::kOpen);
     return outcome;
   };
+  workspace.units->likely_part = likely_part(problem, evaluation);
+  workspace.units->most_cost = most_cost_of(problem, evaluation, cutoff);
   bool narrows = ranges_pay(problem, node, cutoff, follower);
   for (int round = 0; round < tolerance::kUnitRounds; ++round) {
     auto outcome = [&](bool left) {
       return after(Step::kUnits, !left ? Outcome::kEmpty : node.bound >= cutoff ? Outcome::kCutOff : Outcome::kOpen);
     };
-    Outcome found = outcome(solve_units(problem, node, cutoff, workspace));
-    if (found == Outcome::kOpen && narrows) found = outcome(narrow_units(problem, node, cutoff, workspace));
+    Outcome found = outcome(solve_units(problem, node, workspace));
+    if (found == Outcome::kOpen && narrows) found = outcome(narrow_units(problem, node, workspace));
     if (found != Outcome::kOpen) return found;
     narrows = false;
     if (cutoff == kInf) break;
@@ -74,6 +76,7 @@ Outcome propagate_units(const Problem& problem, Node& node, double cutoff, Evalu
 
 std::vector<Node> split_unit(const Node& node, double cutoff, Workspace& workspace) {
   if (!workspace.units || !workspace.units->solved) return {};
+  const double likely = workspace.units->likely_part, most_cost = cutoff - likely, before = node.bound - likely;
   const Triangles& triangles = workspace.units->triangles;
   const std::vector<Triangles::Candidate> candidates = triangles.candidates();
   std::vector<Node> best;
@@ -85,9 +88,9 @@ std::vector<Node> split_unit(const Node& node, double cutoff, Workspace& workspa
     for (const bool on : {false, true}) {
       const UnitSplit split{candidates[i].layer, candidates[i].unit, on};
       Node& part = parts[on ? 1 : 0];
-      const double estimate = triangles.probe(split, cutoff, part.basis);
+      const double estimate = triangles.probe(split, most_cost, part.basis);
       part.splits.push_back(split);
-      gained *= std::max(std::min(estimate, cutoff) - node.bound, tolerance::kLeastGain);
+      gained *= std::max(std::min(estimate, most_cost) - before, tolerance::kLeastGain);
     }
     if (gained > most) {
       most = gained;
@@ -165,7 +168,8 @@ void try_solution(const Problem& problem, const Node& node, SolutionPool& pool, 
   if (test_row(problem, row, node.alternative, pool, workspace)) {
     pull_back(problem, row, node.alternative, pool, workspace);
   } else if (known != nullptr && (node.ranges || node.order % tolerance::kNodesBetweenWalks == 0) &&
-             problem.domain.cost(row.data()) < pool.cutoff()) {  // the programme knows nothing of likelihood, and ReLUs roughly
+             problem.domain.cost(row.data()) <
+                 pool.cutoff() - workspace.units->likely_part) {  // the programme knows nothing of likelihood, and ReLUs roughly
     walk_towards(problem, row, std::vector<double>(known->row), node.alternative, pool, workspace);
   }
   if (problem.likelihood) return;
