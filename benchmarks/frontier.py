@@ -111,7 +111,7 @@ def engines(options: argparse.Namespace) -> Iterator[tuple[str, int]]:
 def measure_table(book: Book, table: questions.Table, models: list[str], density: str, options: argparse.Namespace) -> None:
     """One table and one likelihood, all models of a family."""
     with one_thread():
-        likelihood = None if density == "none" else questions.density(table, density, options.circuits)
+        likelihood = questions.likelihood_of(table, density, options.circuits)
         for name in models:
             model, form = questions.fitted(table, name)
             about = {"data": table.name, "reals": len(table.schema), "model": name, "density": density}
@@ -144,7 +144,7 @@ def ask(book: Book, question: questions.Question, about: Record, options: argpar
         book.add({"engine": engine, **about, "limit": limits[engine], **record})
         upper, lower = record["upper"] or np.inf, record["lower"] or 0
         print(
-            f"{about['data']:14} {about['model']:14} {about['density']:10} {question.row:3} {engine:6} {record['status']:10}"
+            f"{about['data']:14} {about['model']:14} {about['density']:19} {question.row:3} {engine:6} {record['status']:10}"
             f" {upper:10.4f} {lower:10.4f} {record['nodes']:7} {record['processor_seconds']:7.2f} s",
             flush=True,
         )
@@ -157,7 +157,9 @@ def gap(record: Record) -> float:
     """How much of an answer's cost is not proved."""
     if record["certified"]:
         return 0.0
-    return 1.0 if record["upper"] is None else (record["upper"] - (record["lower"] or 0)) / max(record["upper"], 1e-12)
+    if record["upper"] is None:
+        return 1.0
+    return (record["upper"] - (record["lower"] or 0)) / max(abs(record["upper"]), 1e-12)
 
 
 def summed_up(records: list[Record]) -> list[Record]:
@@ -199,13 +201,11 @@ def one_line(model: str, density: str, data: str, by_engine: dict[str, dict[int,
 
 
 def compared(ours: dict[int, Record], theirs: dict[int, Record]) -> Record:
-    """A peer's share of certified answers, ours of the same rows, and its median answer beside ours."""
+    """A peer's share of certified answers, ours of the same rows, and its median seconds."""
     rows = [row for row in theirs if row in ours]
-    both = [row for row in rows if ours[row]["upper"] and theirs[row]["upper"]]
     return {
         "certified": share(theirs[row]["certified"] for row in rows), "ours": share(ours[row]["certified"] for row in rows),
         "seconds": float(np.median([theirs[row]["processor_seconds"] for row in rows])),
-        "dearer": float(np.median([theirs[row]["upper"] / ours[row]["upper"] for row in both])) if both else None,
     }  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def peer_cell(peer: str, record: Record) -> str:
 
 COLUMNS: list[Column] = [
     ("model", -13, lambda record: record["model"]),
-    ("likelihood", -10, lambda record: record["density"]),
+    ("likelihood", -19, lambda record: record["density"]),
     ("data", -13, lambda record: record["data"]),
     ("reals", 5, lambda record: str(record["reals"])),
     ("certified", 9, lambda record: f"{record['certified']:.0%}"),
@@ -244,7 +244,7 @@ def print_table(records: list[Record]) -> None:
             if ours:
                 seconds = np.median([record["processor_seconds"] for record in ours])
                 certified = share(record["certified"] for record in ours)
-                print(f"{model:13}  {density:10}  {len(ours):3} questions  {certified:4.0%} certified  median {seconds:.3f} s")
+                print(f"{model:13}  {density:19}  {len(ours):3} questions  {certified:4.0%} certified  median {seconds:.3f} s")
 
 
 def main() -> None:

@@ -14,8 +14,11 @@ import matplotlib.pyplot as plt
 
 NAMES = {"search": "likely", "mio": "HiGHS", "treecf": "treecf", "veritas": "veritas (easier question)", "ocean": "OCEAN"}
 COLOURS = {"search": "#1b6ca8", "mio": "#d1802b", "treecf": "#5b8c3a", "veritas": "#8f6bb3", "ocean": "#b0413e"}
-STYLES = dict(zip(DENSITIES, ("-", "--", ":"), strict=True))
-LIKELIHOODS = {"none": "any row", "histograms": "likely by histograms", "blocks": "likely by blocks"}
+STYLES = dict(zip(DENSITIES, ("-", "--", ":", "-.", (0, (4, 1, 1, 1, 1, 1))), strict=True))
+LIKELIHOODS = {
+    "none": "any row", "histograms": "likely by histograms", "blocks": "likely by blocks",
+    "weighted histograms": "weight, histograms", "weighted blocks": "weight, blocks",
+}  # fmt: skip
 
 
 def draw(records: list[dict[str, Any]], path: Path) -> None:

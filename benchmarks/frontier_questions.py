@@ -34,8 +34,10 @@ from likely.predictor import Form
 from likely.problem import Plausibility, Problem, to_class
 
 DATA = ("pima", "wine", "vehicle", "twonorm", "ring", "breast_cancer", "ionosphere", "sonar")
-#: What an answer's likelihood is measured with; "none": any row is an answer.
-DENSITIES = ("none", "histograms", "blocks")
+#: What an answer's likelihood is measured with; "none": any row is an answer. Weighted: there is no threshold, but what is minimised
+#: is the cost less `WEIGHT` (the paper's alpha) times its logarithm.
+DENSITIES = ("none", "histograms", "blocks", "weighted histograms", "weighted blocks")
+WEIGHT = 0.1
 #: Training rows that a search begins with.
 STARTS = 50
 
@@ -122,6 +124,16 @@ class Table:
         return np.array([self.schema.encode_row(row) for _, row in self.test.iterrows()])
 
 
+def likelihood_of(table: Table, density_name: str, folder: Path | None) -> Callable[[int], Plausibility] | None:
+    """How likely an answer must be, or how much that counts, by its class; None if it does not matter."""
+    if density_name == "none":
+        return None
+    circuit, medians = density(table, density_name.rsplit(maxsplit=1)[-1], folder)
+    if density_name.startswith("weighted"):
+        return lambda label: Plausibility(circuit, weight=WEIGHT)
+    return lambda label: Plausibility(circuit, lower=medians[label])
+
+
 def density(table: Table, method: str, folder: Path | None) -> tuple[Circuit, dict[int, float]]:
     """A circuit and the median log-likelihood of new rows of each class; kept in a folder, if there is one."""
     kind = "two" if table.family == "forests" else "all"
@@ -151,14 +163,14 @@ def fitted(table: Table, model_name: str) -> tuple[Any, Form]:
 
 
 def asked(
-    table: Table, model: Any, form: Form, likelihood: tuple[Circuit, dict[int, float]] | None, rows: int
+    table: Table, model: Any, form: Form, likelihood: Callable[[int], Plausibility] | None, rows: int
 ) -> Iterator[Question]:
     """The question about each of the first rows."""
     known, said = table.schema.encode(table.train), model.predict(table.train)
     spread = table.train.std().to_numpy()
     for place, chances in enumerate(model.predict_proba(table.test.iloc[:rows])):
         factual, label = table.rows[place], model.classes_[np.argsort(chances)[-2]]
-        plausibility = None if likelihood is None else Plausibility(likelihood[0], lower=likelihood[1][int(label)])
+        plausibility = None if likelihood is None else likelihood(int(label))
         others = known[said == label]
         nearest = np.argsort((np.abs(others - factual) / spread).sum(axis=1))[:STARTS]
         yield Question(place, Problem(table.schema, factual, form, to_class(form, label), plausibility), others[nearest])

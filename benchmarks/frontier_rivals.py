@@ -16,8 +16,8 @@ from likely.problem import Limits, Result
 
 #: An answer is certified if nothing is cheaper by more than this share: what an explanation claims, and MIP solvers.
 GAP = 1e-4
-#: An answer as good as this many times the best one known is near it.
-NEAR = 1.05
+#: An answer that is worse than the best one known by this share of it at most is near it.
+NEAR = 0.05
 
 
 def solved(solve: Callable[..., Result], question: Question, seconds: float) -> dict[str, Any]:
@@ -66,4 +66,4 @@ def of_trees(
 
 def near_seconds(record: dict[str, Any], best: float) -> float:
     """When an answer was there that is near the best one; infinite if none was."""
-    return next((seconds for seconds, upper in record["answers"] if upper <= NEAR * best + 1e-9), math.inf)
+    return next((seconds for seconds, upper in record["answers"] if upper <= best + NEAR * abs(best) + 1e-9), math.inf)

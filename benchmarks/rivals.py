@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import likely
-from likely.bench.wide import Columns, forest_of
 from likely.errors import LikelyWarning
 
 WORKER = Path(__file__).with_name("rivals_worker.py")
@@ -26,6 +25,8 @@ def asked(
     schema: likely.Schema, form: Any, rows: NDArray[np.float64], limit: float, python: Path, wanted: Collection[str] = tuple(ASKS)
 ) -> dict[str, list[dict[str, Any]]]:
     """Per rival that is wanted and that the interpreter has: one answer per row."""
+    from likely.bench.wide import Columns, forest_of  # builds that are compared with this one do not have it
+
     columns = Columns(_wide(schema, rows))
     labels = form.predict(rows)
     question = {

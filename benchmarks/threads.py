@@ -58,7 +58,7 @@ def measured(threads: int, nodes: int, rows: int) -> Iterator[dict[str, Any]]:
     """Every hard question."""
     for data, model, density in HARD:
         table = questions.Table(data, "forests" if questions.MODELS[model][0] == "forests" else "others", rows)
-        likelihood = None if density == "none" else questions.density(table, density, None)
+        likelihood = questions.likelihood_of(table, density, None)
         fitted, form = questions.fitted(table, model)
         for question in questions.asked(table, fitted, form, likelihood, rows):
             yield {"data": data, "model": model, "density": density, **compared(question, threads, nodes)}

@@ -233,7 +233,8 @@ void set_circuit(Problem& problem, const Circuit& circuit, Array1<double> target
   problem.likelihood_threshold = threshold;
   problem.likelihood_weight = weight;
   problem.components.reset();
-  if (weight == 0 || circuit.blocks() > 0 || problem.score->trees() != nullptr) return;
+  if (weight == 0 || circuit.blocks() > 0 || problem.score->trees() != nullptr || !search::has_many_numbers(problem.domain))
+    return;
   auto components = std::make_unique<search::Likelihood>(circuit, problem.domain, to_vector<double>(targets),
                                                          to_vector<double>(given), approximate);
   if (components->has_product_parts()) problem.components = std::move(components);

@@ -180,8 +180,9 @@ inline constexpr std::size_t kRangeWork = 200'000'000;
 inline constexpr double kLeastMove = 1e-6;
 // A unit is on its ReLU if it is above it by less than this share of what it can be.
 inline constexpr double kLeastUnitGap = 1e-7;
-// Units are split if at least so many features have numbers, more than so many of them: below, boxes of features are few enough.
-inline constexpr std::ptrdiff_t kLeastWideFeatures = 3;
+// Features have many numbers if at least so many of them have more than so many: below, boxes of features are few enough. And if
+// these are half of all features, or so many: where most features are categories, these decide, and the rest would be in the way.
+inline constexpr std::ptrdiff_t kLeastWideFeatures = 3, kManyWideFeatures = 8;
 inline constexpr double kWideSteps = 8;
 // Solutions of one node's programme, each after features were fixed.
 inline constexpr int kUnitRounds = 2;

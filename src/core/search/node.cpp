@@ -29,17 +29,13 @@ void Statistics::add(const Statistics& other) {
   seconds_likelihood += other.seconds_likelihood;
 }
 
-namespace {
-
-// Splits of units pay where boxes would have to be cut in many directions.
-bool worth_unit_work(const Problem& problem) {
-  const auto wide = std::count_if(problem.domain.features.begin(), problem.domain.features.end(), [](const Feature& f) {
+bool has_many_numbers(const Domain& domain) {
+  const auto wide = std::count_if(domain.features.begin(), domain.features.end(), [](const Feature& f) {
     return !f.low.empty() && (f.grid == 0 || f.span() > tolerance::kWideSteps * f.grid);
   });
-  return wide >= tolerance::kLeastWideFeatures;
+  const auto most = std::min<std::ptrdiff_t>(tolerance::kManyWideFeatures, (std::ssize(domain.features) + 1) / 2);
+  return wide >= std::max<std::ptrdiff_t>(tolerance::kLeastWideFeatures, most);
 }
-
-}  // namespace
 
 std::size_t bytes_of(const Node& node) {
   auto bytes = [](const auto&... vectors) { return (... + (vectors.capacity() * sizeof(vectors[0]))); };
@@ -79,7 +75,7 @@ Workspace::Workspace(const Problem& problem) {
     evaluations.emplace_back(problem, a);
     scores.push_back(problem.score->workspace(problem.goals(a)));
   }
-  if (const Network* network = problem.score->hidden_units(); network != nullptr && worth_unit_work(problem))
+  if (const Network* network = problem.score->hidden_units(); network != nullptr && has_many_numbers(problem.domain))
     units = std::make_unique<UnitWork>(*network);
 }
 

@@ -58,6 +58,10 @@ struct Node {
   std::uint8_t tree_pause = 0, tree_wait = 0;  // on so many nodes on the way down trees are not decomposed; of these, those left
 };
 
+// Whether boxes would have to be cut in many directions: what takes time at every node, to decide units and to seek prices, pays
+// then.
+bool has_many_numbers(const Domain& domain);
+
 // About how much memory a node takes; what it shares with its siblings is counted with each.
 std::size_t bytes_of(const Node& node);
 

@@ -572,7 +572,7 @@ bool prices_pay_later(const Problem& problem) {
   auto pay = [](const Likelihood* likelihood, double threshold) {
     return likelihood != nullptr && threshold > -kInf && !likelihood->has_blocks() && likelihood->has_product_parts();
   };
-  if (problem.score->trees() != nullptr) return false;
+  if (problem.score->trees() != nullptr || !has_many_numbers(problem.domain)) return false;
   if (problem.likelihood_weight > 0) return problem.components != nullptr;
   return pay(problem.likelihood.get(), problem.likelihood_threshold) || pay(problem.coherence.get(), problem.coherence_threshold);
 }

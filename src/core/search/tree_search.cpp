@@ -10,11 +10,13 @@
 namespace likely::search {
 
 // Of a likelihood, the decomposition must know the components as sums of terms; one with a weight, or coherence, it does not
-// know.
+// know. Where most features are categories, histograms and trees that are bounded one by one are quicker.
 bool worth_tree_work(const Problem& problem) {
   const Forest* forest = problem.score->trees();
   if (forest == nullptr || problem.coherence || TreeLinks::size(*forest) > tolerance::kMostTreeWork) return false;
-  return !problem.likelihood || (problem.likelihood_weight == 0 && problem.likelihood->components() > 0);
+  if (!problem.likelihood) return true;
+  const bool pays = problem.likelihood->has_blocks() || problem.score->trees_bound() || has_many_numbers(problem.domain);
+  return pays && problem.likelihood_weight == 0 && problem.likelihood->components() > 0;
 }
 
 namespace {
