@@ -34,8 +34,8 @@ from likely.predictor import Form
 from likely.problem import Plausibility, Problem, to_class
 
 DATA = ("pima", "wine", "vehicle", "twonorm", "ring", "breast_cancer", "ionosphere", "sonar")
-#: What an answer's likelihood is measured with; "none": any row is an answer. Weighted: there is no threshold, but what is minimised
-#: is the cost less `WEIGHT` (the paper's alpha) times its logarithm.
+#: What an answer's likelihood is measured with; "none": any row is an answer. Weighted: there is no threshold, what is
+#: minimised is the cost less `WEIGHT` (the paper's alpha) times its logarithm.
 DENSITIES = ("none", "histograms", "blocks", "weighted histograms", "weighted blocks")
 WEIGHT = 0.1
 #: Training rows that a search begins with.
