@@ -119,6 +119,18 @@ def test_in_a_pipeline_and_from_a_file(tmp_path: Any) -> None:
     )
 
 
+def test_a_tree_that_asks_nothing() -> None:
+    """Its splits are null, as those of some trees over German Credit."""
+    data = likely.datasets.load("credit")
+    some = data.X[["duration", "amount", "age", "savings", "housing", "purpose"]]
+    model = classifier(iterations=50, cat_features=["savings", "housing", "purpose"]).fit(some, data.y)
+    schema = likely.Schema.infer(some)
+    form = read(model, schema)
+    assert isinstance(form, likely.predictor.TreeEnsemble)
+    assert (np.diff(form.roots) == 1).any()
+    np.testing.assert_array_equal(form.predict(schema.encode(some)), model.predict(some))
+
+
 def test_refusals() -> None:
     with pytest.raises(PredictorError, match="must be fitted"):
         read(classifier(), SCHEMA)

@@ -158,6 +158,11 @@ def _refuse_combinations(parsed: _Model, bound: ModelInputs) -> None:
             )  # fmt: skip
 
 
+def _splits_of(tree: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The splits of a symmetric tree, none of another one; a tree that asks nothing has null for them."""
+    return tree.get("splits") or ()
+
+
 class _Nodes:
     """The nodes of all trees, one tree after the other."""
 
@@ -177,7 +182,7 @@ class _Nodes:
         for t, tree in enumerate(trees):
             roots.append(len(self.wire))
             if "leaf_values" in tree:
-                self._symmetric(tree, [truths.get((t, i)) for i in range(len(tree["splits"]))])
+                self._symmetric(tree, [truths.get((t, i)) for i in range(len(_splits_of(tree)))])
             else:
                 self._any(tree)
         splits = Splits(
@@ -210,7 +215,7 @@ class _Nodes:
 
     def _symmetric(self, tree: Mapping[str, Any], truths: Sequence[Any]) -> None:
         """Level by level: split i is asked at level i, and its answer is bit i of the number of the leaf."""
-        first, splits = len(self.wire), tree["splits"]
+        first, splits = len(self.wire), _splits_of(tree)
         nothing = [0.0] * self.outputs
         for level, split in enumerate(splits):
             below = first + 2 ** (level + 1) - 1
@@ -244,7 +249,7 @@ class _Nodes:
         asked = [
             (t, i, split)
             for t, tree in enumerate(trees)
-            for i, split in enumerate(tree.get("splits", ()))
+            for i, split in enumerate(_splits_of(tree))
             if split["split_type"] != "FloatFeature"
         ]
         columns = {(t, i): self._column_of(split) for t, i, split in asked}
