@@ -181,9 +181,9 @@ inline constexpr double kLeastMove = 1e-6;
 // A unit is on its ReLU if it is above it by less than this share of what it can be.
 inline constexpr double kLeastUnitGap = 1e-7;
 // Features have many numbers if at least so many of them have more than so many: below, boxes of features are few enough. And if
-// these are half of all features, or so many: where most features are categories, these decide, and the rest would be in the way.
+// these are most features, or so many: where most features are categories, these decide, and the rest would be in the way.
 inline constexpr std::ptrdiff_t kLeastWideFeatures = 3, kManyWideFeatures = 8;
-inline constexpr double kWideSteps = 8;
+inline constexpr double kWideSteps = 12;
 // Solutions of one node's programme, each after features were fixed.
 inline constexpr int kUnitRounds = 2;
 // Units that are looked at before one is split, at first and where ranges were narrowed, which takes longer than that; what

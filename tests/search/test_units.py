@@ -28,9 +28,9 @@ from tests.strategies.problem import problems_over
 
 @st.composite
 def wide_problems(draw: st.DrawFn, *, plausible: bool = False) -> Problem:
-    """Three features of ten whole numbers each and one of two categories: enough numbers that units are split."""
+    """Three features of fourteen whole numbers each and one of two categories: enough numbers that units are split."""
     rng = draw(generators())
-    features = (*(Integer(name, 0, 9) for name in "abc"), Categorical("d", ("x", "y")))
+    features = (*(Integer(name, 0, 13) for name in "abc"), Categorical("d", ("x", "y")))
     schema = draw(ruled(Schema(features, (), tuple(some_cost(rng, feature) for feature in features)), 1))
     return draw(problems_over(schema, kinds=["network"], plausible=plausible))
 

@@ -33,7 +33,7 @@ bool has_many_numbers(const Domain& domain) {
   const auto wide = std::count_if(domain.features.begin(), domain.features.end(), [](const Feature& f) {
     return !f.low.empty() && (f.grid == 0 || f.span() > tolerance::kWideSteps * f.grid);
   });
-  const auto most = std::min<std::ptrdiff_t>(tolerance::kManyWideFeatures, (std::ssize(domain.features) + 1) / 2);
+  const auto most = std::min<std::ptrdiff_t>(tolerance::kManyWideFeatures, std::ssize(domain.features) / 2 + 1);
   return wide >= std::max<std::ptrdiff_t>(tolerance::kLeastWideFeatures, most);
 }
 

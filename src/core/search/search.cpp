@@ -108,7 +108,7 @@ void Search::walk_from_others(const std::vector<std::vector<double>>& starts) {
 // Exchanges in the best answer of every alternative, unless they were made in it before.
 void Search::exchange_in_answers() {
   next_exchange_ = 2 * statistics_.nodes;
-  if (problem_.likelihood_weight > 0) return;
+  if (problem_.likelihood_weight > 0 || !has_many_numbers(problem_.domain)) return;
   exchanged_.resize(problem_.alternatives.size(), kInf);
   for (std::uint32_t a = 0; a < problem_.alternatives.size(); ++a) {
     const Solution* best = pool_.best_of(a);
