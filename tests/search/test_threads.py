@@ -88,9 +88,9 @@ def test_coherence(problem: Problem) -> None:
 
 def test_a_search_that_takes_long() -> None:
     """Not begun in rounds, but they come: with the nodes that are usual before them."""
-    limits = Limits(seconds=60, nodes=400)
+    limits = Limits(seconds=60, nodes=250)
     alone = solve(long_problem(), limits)
-    assert alone.statistics.nodes == 400
+    assert alone.statistics.nodes == 250
     for threads in (2, 4):
         assert everything(solve(long_problem(), limits, n_jobs=threads)) == everything(alone)
 
