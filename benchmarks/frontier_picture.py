@@ -24,7 +24,7 @@ LIKELIHOODS = {
 def draw(records: list[dict[str, Any]], path: Path) -> None:
     """Share certified over seconds of the processor."""
     families = [family for family in dict.fromkeys(family for family, _ in MODELS.values()) if of_family(records, family)]
-    figure, axes = plt.subplots(1, len(families), figsize=(4.2 * len(families), 3.6), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(1, len(families), figsize=(4.2 * len(families), 4.4), sharey=True, squeeze=False)
     for panel, family in zip(axes[0], families, strict=True):
         asked = of_family(records, family)
         for engine, name in NAMES.items():
@@ -35,7 +35,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
                     panel.step(*curve(some), where="post", color=COLOURS[engine], linestyle=STYLES[density], label=label)
         panel.set(title=family, xscale="log", xlabel="processor seconds", ylim=(0, 1.02))
         panel.grid(alpha=0.3)
-        panel.legend(fontsize=6.5, loc="lower right")
+        panel.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncol=2)
     axes[0][0].set_ylabel("share certified")
     figure.tight_layout()
     figure.savefig(path, dpi=130)
