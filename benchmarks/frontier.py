@@ -245,6 +245,14 @@ def print_table(records: list[Record]) -> None:
                 seconds = np.median([record["processor_seconds"] for record in ours])
                 certified = share(record["certified"] for record in ours)
                 print(f"{model:13}  {density:19}  {len(ours):3} questions  {certified:4.0%} certified  median {seconds:.3f} s")
+    for family in dict.fromkeys(family for family, _ in questions.MODELS.values()):
+        for peer, name in PEERS.items():
+            theirs = [
+                r for r in records if (r["engine"], r["density"]) == (peer, "none") and questions.MODELS[r["model"]][0] == family
+            ]
+            if theirs:
+                certified = sum(record["certified"] for record in theirs)
+                print(f"{family}, without a likelihood: {name} certifies {certified} of {len(theirs)}")
 
 
 def main() -> None:

@@ -120,10 +120,10 @@ def test_starts_that_are_no_answers_do_no_harm(problem: Problem, rng: np.random.
 
 
 @cache
-def long_problem() -> Problem:
+def long_problem(count: int = 16) -> Problem:
     """Far too many rows to be done with in the time of a test."""
     rng = np.random.default_rng(1)
-    features = tuple(Integer(name, 0, 40) for name in "abcdefghijklmnop")
+    features = tuple(Integer(name, 0, 40) for name in "abcdefghijklmnopqrst"[:count])
     columns = tuple(Column(j, 0.1, -2.0) for j in range(len(features)))
     widths = [len(features), 24, 24, 1]
     layers = tuple(
