@@ -203,6 +203,17 @@ inline constexpr std::size_t kMoreRegionStarts = 45;
 // from its solution towards a known answer the search walks at every so manyth node.
 inline constexpr std::uint64_t kNodesBeforeUnits = 32;
 inline constexpr std::uint64_t kNodesBetweenWalks = 8;
+// Prices of units together with the likelihood: sought at a cost that is this share of what is left above the node's bound, up to
+// this share of it (within limits, in nats). They are of use if they raise the bound by this share of it; where they are not, they
+// pause for 1 and 3 nodes on the way down.
+inline constexpr double kUnitPriceShare = 0.3;
+inline constexpr double kUnitPriceGap = 0.05;
+inline constexpr double kLeastProgrammeGap = 1e-6, kMostProgrammeGap = 0.1;
+inline constexpr double kLittleOfUnits = 0.1;
+inline constexpr int kLongestUnitPause = 3;
+// What is to be gained from deciding a unit, or from a cut, tells where to branch if it is at least this share of the nats by
+// which the likelihood is above what is asked for.
+inline constexpr double kTellingShare = 0.5;
 // By how much, relatively, a node's bound is above that of its units alone if likelihood binds.
 inline constexpr double kBindingShare = 1e-3;
 
@@ -379,7 +390,7 @@ inline constexpr double kLeastScoreRoom = 1e-12;
 inline constexpr double kLeastLikelihoodRoom = 1e-9;
 // A gap between a tangent and a density that is worth a split, in nats; and one between the mean of a term and the term at the
 // mean.
-inline constexpr double kLeastGap = 1e-3;
+inline constexpr double kLeastGap = 1e-6;
 inline constexpr double kLeastMixedGap = 1e-6;
 // A feature's share in what one demand misses counts up to this much.
 inline constexpr double kMostShare = 2;

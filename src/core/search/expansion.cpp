@@ -66,6 +66,15 @@ std::vector<Node> split_where_priced(const Problem& problem, const Node& node, c
   return split_unit_at(node, row, workspace);
 }
 
+// Whether prices of units and likelihood together tell where to branch: what is to be gained there is not little beside what the
+// likelihood can lose.
+bool joint_prices_tell(const Workspace& workspace, const std::optional<Cut>& cut) {
+  if (!workspace.units || !workspace.units->priced.found) return false;
+  const UnitPricing& priced = workspace.units->priced;
+  const double of_unit = priced.candidates.empty() ? 0 : priced.candidates[0].gain, of_cut = cut ? cut->gap : 0;
+  return std::max(of_unit, of_cut) > std::max(0.0, tolerance::kTellingShare * priced.slack);
+}
+
 }  // namespace
 
 Expander::Expander(const Problem& problem)
@@ -152,7 +161,8 @@ bool Expander::is_done(Look& look) const {
 std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) const {
   const Node& node = look.node;
   const double cutoff = look.pool.cutoff();
-  if (cut && likelihood_binds(problem_, node, look.evaluation, look.workspace)) return split_at(problem_.domain, node.box, *cut);
+  if (cut && (joint_prices_tell(look.workspace, cut) || likelihood_binds(problem_, node, look.evaluation, look.workspace)))
+    return split_at(problem_.domain, node.box, *cut);
   if (std::vector<Box> parts = split_fraction(problem_, node, look.workspace); !parts.empty()) return parts;
   if (std::vector<Box> parts = split_trees(problem_, node, look.workspace); !parts.empty()) return parts;
   if (cut) return split_at(problem_.domain, node.box, *cut);
@@ -166,6 +176,11 @@ std::vector<Box> Expander::parts_of(Look& look, const std::optional<Cut>& cut) c
 // Nodes with a unit on either side; none if boxes are to be split.
 std::vector<Node> Expander::sides_of(Look& look, const std::optional<Cut>& cut) const {
   const Node& node = look.node;
+  if (joint_prices_tell(look.workspace, cut)) {
+    const std::vector<Triangles::Candidate>& candidates = look.workspace.units->priced.candidates;
+    if (cut && (candidates.empty() || candidates[0].gain <= cut->gap)) return {};
+    return split_unit_off(node, candidates[0]);
+  }
   std::vector<Node> sides = split_unit(node, look.pool.cutoff(), look.workspace);
   if (!sides.empty() || !likelihood_binds(problem_, node, look.evaluation, look.workspace)) return sides;
   return split_where_priced(problem_, node, look.evaluation.priced, cut, look.workspace);
@@ -193,9 +208,10 @@ void Expander::branch(Look& look, Expansion& out) const {
   }
   for (Box& part : parts) {
     const bool narrow = part.narrow(problem_.domain);
-    Node child{std::move(part),  node.bound,      node.alternative, 0,          node.multipliers,
-               node.prices,      node.splits,     node.ranges,      node.basis, node.coherence_prices,
-               node.tree_prices, node.tree_pause, node.tree_wait};
+    Node child{std::move(part),  node.bound,     node.alternative,      0,
+               node.multipliers, node.prices,    node.unit_prices,      node.splits,
+               node.ranges,      node.basis,     node.coherence_prices, node.tree_prices,
+               node.tree_pause,  node.tree_wait, node.unit_pause,       node.unit_wait};
     out.children.push_back({std::move(child), narrow});
   }
 }

@@ -101,9 +101,12 @@ class Likelihood {
   // log V of a part; `rewards` are given. With hulls, they are of the box; without, runs of cells count with their greatest
   // density, which takes less time than to make hulls, if it is done once.
   double price(const Box& box, const Hulls* hulls, std::size_t alternative, std::size_t part, Priced& priced) const;
-  // The terms of a part that is a product of blocks and leaves, with the gains of a value by gains(j, value, out), as many as
-  // there are prices; false if it is none, or no row of the box is possible to it.
-  using Gains = std::function<void(std::size_t j, double value, double* out)>;
+  // The terms of a part that is a product of blocks and leaves; false if it is none, or no row of the box is possible to it.
+  // `begin` begins a feature's term, as `PartTerms` does, and `gains` are those of a value.
+  struct Gains {
+    std::function<void(std::size_t j, std::ptrdiff_t coordinate, PartTerms& terms)> begin;
+    std::function<void(std::size_t j, double value, double* out)> gains;
+  };
   bool fill_terms(const Box& box, const Hulls& hulls, std::size_t part, const Gains& gains, std::size_t prices,
                   PartTerms& terms) const;
   // The points of the tangents of a part's blocks, less the means: all in one, in the order of the terms' coordinates. They stay

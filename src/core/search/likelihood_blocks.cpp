@@ -142,7 +142,7 @@ bool Likelihood::fill_terms(const Box& box, const Hulls& hulls, std::size_t p, c
       for (std::size_t k = 0; k < block.count(); ++k) terms.rest[(first + i) * count + first + k] = block.rest(i, k);
       const std::size_t j = block.feature(i);
       const Range& range = box.range[j];
-      terms.begin(j, static_cast<std::ptrdiff_t>(first + i));
+      gains.begin(j, static_cast<std::ptrdiff_t>(first + i), terms);
       if (range.empty()) return false;
       block.each_corner(i, range.low, range.high, [&](double x, double z, double log_slope) {
         const double away = z - block.mean()[i];
@@ -150,7 +150,7 @@ bool Likelihood::fill_terms(const Box& box, const Hulls& hulls, std::size_t p, c
         if (terms.repeats(x))  // where two parts meet, the more likely one counts
           terms.height.back() = std::max(terms.height.back(), height);
         else
-          gains(j, x, terms.add(height, away, x));
+          gains.gains(j, x, terms.add(height, away, x));
       });
       if (terms.terms.back().first == terms.terms.back().last) return false;
     }

@@ -74,9 +74,9 @@ bool Likelihood::fill_leaf(const Box& box, const Hulls& hulls, std::size_t j, st
                            PartTerms& terms) const {
   const Variable& variable = variables_[j];
   const Feature& f = domain_.features[j];
-  terms.begin(j, -1);
+  gains.begin(j, -1, terms);
   auto add = [&](double log_density, double v) {
-    if (log_density > -kInf) gains(j, v, terms.add(log_density, 0, v));
+    if (log_density > -kInf) gains.gains(j, v, terms.add(log_density, 0, v));
   };
   box.each_atom(f, [&](std::size_t k) { add(variable.log_atom(k)[leaf], f.atom[k]); });
   for (const Corner& corner : hulls.of_leaf[variable.leaves[leaf]]) add(corner.log_density, corner.value);

@@ -46,6 +46,12 @@ std::size_t bytes_of(const Node& node) {
   if (node.ranges)
     for (const auto* ends : {&node.ranges->low, &node.ranges->high})
       for (const std::vector<double>& layer : *ends) sum += bytes(layer);
+  if (node.unit_prices)
+    for (const UnitMultipliers& part : *node.unit_prices) {
+      sum += sizeof(part) + bytes(part.goals);
+      for (const auto* each : {&part.units, &part.chords})
+        for (const std::vector<double>& layer : *each) sum += bytes(layer);
+    }
   if (!node.tree_prices) return sum;
   const TreeNodePrices& trees = *node.tree_prices;
   return sum + sizeof(TreeNodePrices) + bytes(trees.cost.shares, trees.cost.goals, trees.parts) + trees.bytes;

@@ -42,20 +42,25 @@ struct Dual {
   double rounding = 0;  // that much
 };
 
+// Per part of a circuit, the prices of a network's units; none of parts that have no programme of their own.
+using UnitPricesOfParts = std::vector<UnitMultipliers>;
+
 // What waits in the queue: small, since many do. Whatever else is known of a node is computed anew when it is its turn.
 struct Node {
   Box box;
   double bound = -kInf;  // no row of the box has a lower objective
   std::uint32_t alternative = 0;
-  std::uint64_t order = 0;                            // in which nodes were made
-  std::vector<Multipliers> multipliers;               // per goal: of the last evaluation, the parent's at first
-  std::vector<Prices> prices;                         // per part of the circuit, alike; none before they were sought
-  std::vector<UnitSplit> splits;                      // of hidden units, on the way from the root
-  std::shared_ptr<const UnitRanges> ranges;           // what units can be: found at the node or above it; none at first
-  Basis basis;                                        // of the programme of its units: the parent's at first
-  std::vector<Prices> coherence_prices;               // as prices, where values must fit together
-  std::shared_ptr<const TreeNodePrices> tree_prices;  // of the decomposition of its trees: the parent's at first
-  std::uint8_t tree_pause = 0, tree_wait = 0;  // on so many nodes on the way down trees are not decomposed; of these, those left
+  std::uint64_t order = 0;                               // in which nodes were made
+  std::vector<Multipliers> multipliers;                  // per goal: of the last evaluation, the parent's at first
+  std::vector<Prices> prices;                            // per part of the circuit, alike; none before they were sought
+  std::shared_ptr<const UnitPricesOfParts> unit_prices;  // of units together with the likelihood, alike: perhaps from far above
+  std::vector<UnitSplit> splits;                         // of hidden units, on the way from the root
+  std::shared_ptr<const UnitRanges> ranges;              // what units can be: found at the node or above it; none at first
+  Basis basis;                                           // of the programme of its units: the parent's at first
+  std::vector<Prices> coherence_prices;                  // as prices, where values must fit together
+  std::shared_ptr<const TreeNodePrices> tree_prices;     // of the decomposition of its trees: the parent's at first
+  // On so many nodes on the way down trees are not decomposed, and units have no new prices; of these, those left.
+  std::uint8_t tree_pause = 0, tree_wait = 0, unit_pause = 0, unit_wait = 0;
 };
 
 // Whether boxes would have to be cut in many directions: what takes time at every node, to decide units and to seek prices, pays
@@ -130,6 +135,15 @@ struct RowValues {
   double log_likelihood = 0, coherence = 0;
 };
 
+// What prices of a network's units together with the likelihood say of the node that is looked at.
+struct UnitPricing {
+  bool found = false;                            // whether such prices were sought
+  UnitRows rows;                                 // the programme's, which have prices
+  std::vector<Relaxation> aggregates;            // per part of the circuit: the inequalities that these give
+  std::vector<Triangles::Candidate> candidates;  // the units that are most worth deciding, in nats
+  double slack = 0;                              // by how many nats the likelihood is above what is asked for
+};
+
 // The linear programme of a network's units and what it says of the node that it was last solved for.
 struct UnitWork {
   explicit UnitWork(const Network& of) : network(of), triangles(of), walk(of), walk_score(of.workspace({})) {}
@@ -137,6 +151,7 @@ struct UnitWork {
   const Network& network;
   Triangles triangles;
   Relaxation aggregate;  // the inequality that its multipliers give, and the bound that this gives
+  UnitPricing priced;
   Dual dual;
   double most_cost = kInf, likely_part = 0;  // of a row of the node that is better than the cut-off; what its likelihood adds
   bool solved = false;                       // whether that is of the node that is looked at

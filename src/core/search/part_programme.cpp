@@ -4,58 +4,88 @@
 #include <cmath>
 #include <limits>
 
+#include "../clones.hpp"
 #include "../tolerances.hpp"
 
 namespace likely::search {
 
 namespace {
 
-// In place: the lower factor of a positive definite matrix; false if it is none.
+LIKELY_CLONES void subtract(double* from, const double* what, double by, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) from[i] -= by * what[i];
+}
+
+// Four sums side by side, the same on every processor.
+LIKELY_CLONES double dot(const double* a, const double* b, std::size_t count) {
+  double sums[4] = {0, 0, 0, 0};
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (std::size_t l = 0; l < 4; ++l) sums[l] += a[i + l] * b[i + l];
+  for (; i < count; ++i) sums[0] += a[i] * b[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Of a few numbers.
+double short_dot(const double* a, const double* b, std::size_t count) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// In place, of the upper triangle: U with U'U a positive definite matrix; false if it is none.
 bool factorise(std::vector<double>& matrix, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    double* row = matrix.data() + i * count;
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double* other = matrix.data() + j * count;
-      double sum = row[j];
-      for (std::size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
-      if (i == j && !(sum > 0)) return false;
-      row[j] = i == j ? std::sqrt(sum) : sum / other[j];
-    }
+  for (std::size_t k = 0; k < count; ++k) {
+    double* row = matrix.data() + k * count;
+    if (!(row[k] > 0)) return false;
+    const double root = row[k] = std::sqrt(row[k]);
+    for (std::size_t i = k + 1; i < count; ++i) row[i] /= root;
+    for (std::size_t i = k + 1; i < count; ++i) subtract(matrix.data() + i * count + i, row + i, row[i], count - i);
   }
   return true;
 }
 
 void solve(const std::vector<double>& factor, std::size_t count, double* x) {
   for (std::size_t i = 0; i < count; ++i) {
-    double sum = x[i];
-    for (std::size_t k = 0; k < i; ++k) sum -= factor[i * count + k] * x[k];
-    x[i] = sum / factor[i * count + i];
-  }
-  for (std::size_t i = count; i-- > 0;) {
     x[i] /= factor[i * count + i];
-    for (std::size_t k = 0; k < i; ++k) x[k] -= factor[i * count + k] * x[i];
+    subtract(x + i + 1, factor.data() + i * count + i + 1, x[i], count - i - 1);
   }
+  for (std::size_t i = count; i-- > 0;)
+    x[i] = (x[i] - dot(factor.data() + i * count + i + 1, x + i + 1, count - i - 1)) / factor[i * count + i];
 }
 
+// Of a symmetric matrix.
 void multiply(const std::vector<double>& matrix, const std::vector<double>& x, std::vector<double>& out) {
   out.assign(x.size(), 0.0);
-  for (std::size_t i = 0; i < x.size(); ++i)
-    for (std::size_t k = 0; k < x.size(); ++k) out[i] += matrix[i * x.size() + k] * x[k];
+  for (std::size_t i = 0; i < x.size(); ++i) subtract(out.data(), matrix.data() + i * x.size(), -x[i], x.size());
 }
 
 }  // namespace
 
 // What each candidate is worth, at the point and the prices as they are.
 void PartProgramme::fill_heights(const PartTerms& t) {
-  const std::size_t q = t.prices;
   here_.resize(t.height.size());
   for (const PartTerms::Term& term : t.terms) {
     const double pull = term.coordinate >= 0 ? pull_[static_cast<std::size_t>(term.coordinate)] : 0;
-    for (std::size_t k = term.first; k < term.last; ++k) {
-      here_[k] = t.height[k] - pull * t.z[k];
-      for (std::size_t a = 0; a < q; ++a) here_[k] += prices_[a] * t.gain[k * q + a];
-    }
+    const double* worths = worths_of(t, term, prices_);
+    const double* gains = t.gains_of(term, term.first);
+    for (std::size_t k = term.first; k < term.last; ++k, gains += term.gains)
+      here_[k] = t.height[k] - pull * t.z[k] + short_dot(worths, gains, term.gains);
   }
+}
+
+const double* PartProgramme::worths_of(const PartTerms& t, const PartTerms::Term& term, const std::vector<double>& prices) {
+  worths_.resize(std::max(worths_.size(), term.gains));
+  t.fill_worths(term, prices.data(), worths_.data());
+  return worths_.data();
+}
+
+// The mean of a term's gains by the weights of its candidates.
+const double* PartProgramme::mean_gains(const PartTerms& t, const PartTerms::Term& term, const std::vector<double>& weights) {
+  mean_.assign(term.gains, 0.0);
+  const double* gains = t.gains_of(term, term.first);
+  for (std::size_t k = term.first; k < term.last; ++k, gains += term.gains)
+    for (std::size_t s = 0; s < term.gains; ++s) mean_[s] += weights[k] * gains[s];
+  return mean_.data();
 }
 
 // Within a term all products of weights and their duals are equal at first.
@@ -67,6 +97,8 @@ void PartProgramme::begin(const PartTerms& t, std::size_t fixed, const std::vect
   prices_ = prices;
   multiply(t.rest, point_, pull_);
   fill_heights(t);
+  gain_place_.assign(1, 0);
+  for (const PartTerms::Term& term : t.terms) gain_place_.push_back(gain_place_.back() + term.gains);
   top_.resize(t.terms.size());
   weight_.resize(candidates);
   below_.resize(candidates);
@@ -81,10 +113,8 @@ void PartProgramme::begin(const PartTerms& t, std::size_t fixed, const std::vect
       below_[k] = top_[place] - here_[k];
       sum += 1 / below_[k];
     }
-    for (std::size_t k = term.first; k < term.last; ++k) {
-      weight_[k] = 1 / (below_[k] * sum);
-      for (std::size_t a = 0; a < q; ++a) left_[a] += weight_[k] * t.gain[k * q + a];
-    }
+    for (std::size_t k = term.first; k < term.last; ++k) weight_[k] = 1 / (below_[k] * sum);
+    t.add_worth(term, mean_gains(t, term, weight_), 1, left_.data());
     products += 1 / sum;
   }
   const double mean = products / static_cast<double>(t.terms.size());
@@ -120,9 +150,70 @@ void PartProgramme::fill_residuals(const PartTerms& t) {
     for (std::size_t k = term.first; k < term.last; ++k) {
       off_sum_[place] -= weight_[k];
       mean += weight_[k] * t.z[k];
-      for (std::size_t a = 0; a < q; ++a) off_left_[a] += weight_[k] * t.gain[k * q + a];
     }
+    t.add_worth(term, mean_gains(t, term, weight_), 1, off_left_.data());
     if (term.coordinate >= 0) off_mean_[static_cast<std::size_t>(term.coordinate)] += mean;
+  }
+}
+
+// The spread of a term's coordinates and gains by the ratios of its candidates: what gains vary with the coordinate goes into
+// `regression_`, what else they vary into `left_over_`.
+void PartProgramme::add_spread(const PartTerms& t, std::size_t place) {
+  const PartTerms::Term& term = t.terms[place];
+  const std::size_t count = term.gains;
+  double* gain_mean = gain_mean_.data() + gain_place_[place];
+  const double* gains = t.gains_of(term, term.first);
+  for (std::size_t k = term.first; k < term.last; ++k, gains += count) {
+    const double ratio = ratio_[k] = weight_[k] * inverse_[k];
+    sum_[place] += ratio;
+    center_[place] += ratio * t.z[k];
+    for (std::size_t s = 0; s < count; ++s) gain_mean[s] += ratio * gains[s];
+  }
+  center_[place] /= sum_[place];
+  for (std::size_t s = 0; s < count; ++s) gain_mean[s] /= sum_[place];
+  double variance = 0;
+  covariance_.assign(count, 0.0);
+  spread_.assign(count * count, 0.0);
+  away_.resize(count);
+  gains = t.gains_of(term, term.first);
+  for (std::size_t k = term.first; k < term.last; ++k, gains += count) {
+    const double ratio = ratio_[k], from = t.z[k] - center_[place];
+    variance += ratio * from * from;
+    for (std::size_t s = 0; s < count; ++s) {
+      away_[s] = gains[s] - gain_mean[s];
+      covariance_[s] += ratio * from * away_[s];
+    }
+    for (std::size_t s = 0; s < count; ++s)
+      for (std::size_t r = s; r < count; ++r) spread_[s * count + r] += ratio * away_[s] * away_[r];
+  }
+  if (term.coordinate >= 0) {
+    const auto i = static_cast<std::size_t>(term.coordinate);
+    variance_[i] = std::max(variance, tolerance::kLeastProgrammeSpread);
+    t.add_worth(term, covariance_.data(), 1 / variance_[i], regression_.data() + i * t.prices);
+    for (std::size_t s = 0; s < count; ++s)
+      subtract(spread_.data() + s * count + s, covariance_.data() + s, covariance_[s] / variance_[i], count - s);
+  }
+  add_left_over(t, term);
+}
+
+// As a sum of squares, each of which is worth something of every price.
+void PartProgramme::add_left_over(const PartTerms& t, const PartTerms::Term& term) {
+  const std::size_t q = t.prices, count = term.gains;
+  if (term.worth < 0) {
+    for (std::size_t i = 0; i < q * q; ++i) left_over_[i] += spread_[i];
+    return;
+  }
+  square_.resize(q);
+  for (std::size_t s = 0; s < count; ++s) {
+    double* row = spread_.data() + s * count;
+    const double most = row[s];
+    if (!(most > 0)) continue;
+    for (std::size_t r = s + 1; r < count; ++r) subtract(spread_.data() + r * count + r, row + r, row[r] / most, count - r);
+    std::fill(square_.begin(), square_.end(), 0.0);
+    for (std::size_t r = s; r < count; ++r)
+      subtract(square_.data(), t.worth.data() + static_cast<std::size_t>(term.worth) + r * q, -row[r] / most, q);
+    for (std::size_t a = 0; a < q; ++a)
+      if (square_[a] != 0) subtract(left_over_.data() + a * q + a, square_.data() + a, -most * square_[a], q - a);
   }
 }
 
@@ -135,40 +226,10 @@ bool PartProgramme::factorise_system(const PartTerms& t) {
   sum_.assign(terms, 0.0);
   center_.assign(terms, 0.0);
   variance_.assign(n, 1.0);
-  gain_mean_.assign(terms * q, 0.0);
+  gain_mean_.assign(gain_place_.back(), 0.0);
   regression_.assign(n * q, 0.0);
   left_over_.assign(q * q, 0.0);
-  std::vector<double> covariance(q), away(q);
-  for (std::size_t place = 0; place < terms; ++place) {
-    const PartTerms::Term& term = t.terms[place];
-    double* gain_mean = gain_mean_.data() + place * q;
-    for (std::size_t k = term.first; k < term.last; ++k) {
-      const double ratio = ratio_[k] = weight_[k] * inverse_[k];
-      sum_[place] += ratio;
-      center_[place] += ratio * t.z[k];
-      for (std::size_t a = 0; a < q; ++a) gain_mean[a] += ratio * t.gain[k * q + a];
-    }
-    center_[place] /= sum_[place];
-    for (std::size_t a = 0; a < q; ++a) gain_mean[a] /= sum_[place];
-    double variance = 0;
-    std::fill(covariance.begin(), covariance.end(), 0.0);
-    for (std::size_t k = term.first; k < term.last; ++k) {
-      const double ratio = ratio_[k], from = t.z[k] - center_[place];
-      variance += ratio * from * from;
-      for (std::size_t a = 0; a < q; ++a) {
-        away[a] = t.gain[k * q + a] - gain_mean[a];
-        covariance[a] += ratio * from * away[a];
-        for (std::size_t b = 0; b <= a; ++b) left_over_[a * q + b] += ratio * away[a] * away[b];
-      }
-    }
-    if (term.coordinate < 0) continue;
-    const auto i = static_cast<std::size_t>(term.coordinate);
-    variance_[i] = std::max(variance, tolerance::kLeastProgrammeSpread);
-    for (std::size_t a = 0; a < q; ++a) {
-      regression_[i * q + a] = covariance[a] / variance_[i];
-      for (std::size_t b = 0; b <= a; ++b) left_over_[a * q + b] -= covariance[a] * covariance[b] / variance_[i];
-    }
-  }
+  for (std::size_t place = 0; place < terms; ++place) add_spread(t, place);
   factor_ = t.rest;
   solved_.assign(q * n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -176,16 +237,16 @@ bool PartProgramme::factorise_system(const PartTerms& t) {
     for (std::size_t a = 0; a < q; ++a) solved_[a * n + i] = regression_[i * q + a];
   }
   if (n > 0 && !factorise(factor_, n)) return false;
-  small_.assign(q * q, 0.0);
+  small_ = left_over_;
   for (std::size_t a = 0; a < q; ++a) {
-    solve(factor_, n, solved_.data() + a * n);
-    for (std::size_t b = 0; b <= a; ++b) {
-      double sum = left_over_[a * q + b];
-      for (std::size_t i = 0; i < n; ++i) sum += regression_[i * q + b] * solved_[a * n + i];
-      if (a == b && a >= fixed_) sum += left_[a] / prices_[a];
-      small_[a * q + b] = small_[b * q + a] = b < fixed_ ? (a == b ? 1.0 : 0.0) : sum;
-    }
-    small_[a * q + a] *= 1 + tolerance::kRidge;
+    double *row = small_.data() + a * q, *solution = solved_.data() + a * n;
+    solve(factor_, n, solution);
+    for (std::size_t i = 0; i < n; ++i) subtract(row + a, regression_.data() + i * q + a, -solution[i], q - a);
+    if (a >= fixed_)
+      row[a] += left_[a] / prices_[a];
+    else
+      for (std::size_t b = a; b < q; ++b) row[b] = b == a ? 1.0 : 0.0;
+    row[a] *= 1 + tolerance::kRidge;
   }
   return factorise(small_, q);
 }
@@ -195,16 +256,17 @@ void PartProgramme::solve_system(const PartTerms& t) {
   const std::size_t n = t.coordinates, q = t.prices, terms = t.terms.size();
   std::vector<double> excess(n, 0.0), gain_excess(q, 0.0);
   top_move_.assign(terms, 0.0);
+  push_.resize(weight_.size());
   for (std::size_t place = 0; place < terms; ++place) {
     const PartTerms::Term& term = t.terms[place];
     double total = -off_sum_[place], of_z = 0;
     for (std::size_t k = term.first; k < term.last; ++k) {
-      const double push = aim_[k] * inverse_[k];
+      const double push = push_[k] = aim_[k] * inverse_[k];
       total += push;
       of_z += push * t.z[k];
-      for (std::size_t a = 0; a < q; ++a) gain_excess[a] += push * t.gain[k * q + a];
     }
-    for (std::size_t a = 0; a < q; ++a) gain_excess[a] -= total * gain_mean_[place * q + a];
+    t.add_worth(term, mean_gains(t, term, push_), 1, gain_excess.data());
+    t.add_worth(term, gain_mean_.data() + gain_place_[place], -total, gain_excess.data());
     top_move_[place] = total / sum_[place];
     if (term.coordinate < 0) continue;
     const auto i = static_cast<std::size_t>(term.coordinate);
@@ -229,10 +291,11 @@ void PartProgramme::solve_system(const PartTerms& t) {
     const double pull = term.coordinate >= 0 ? pull_move_[static_cast<std::size_t>(term.coordinate)] : 0;
     double& top = top_move_[place];
     top -= center_[place] * pull;
-    for (std::size_t a = 0; a < q; ++a) top += gain_mean_[place * q + a] * price_move_[a];
-    for (std::size_t k = term.first; k < term.last; ++k) {
-      double change = top + t.z[k] * pull;
-      for (std::size_t a = 0; a < q; ++a) change -= t.gain[k * q + a] * price_move_[a];
+    const double* worths = worths_of(t, term, price_move_);
+    top += short_dot(worths, gain_mean_.data() + gain_place_[place], term.gains);
+    const double* gains = t.gains_of(term, term.first);
+    for (std::size_t k = term.first; k < term.last; ++k, gains += term.gains) {
+      const double change = top + t.z[k] * pull - short_dot(worths, gains, term.gains);
       below_move_[k] = change;
       weight_move_[k] = (aim_[k] - weight_[k] * change) * inverse_[k];
     }
@@ -294,10 +357,9 @@ void PartProgramme::fill_means(const PartTerms& t) {
 }
 
 double PartProgramme::height_of(const PartTerms& t, const PartTerms::Term& term, double height, double z, const double* gains,
-                                const std::vector<double>& prices) const {
-  double sum = height - (term.coordinate >= 0 ? pull_[static_cast<std::size_t>(term.coordinate)] * z : 0);
-  for (std::size_t a = 0; a < t.prices; ++a) sum += prices[a] * gains[a];
-  return sum;
+                                const std::vector<double>& prices) {
+  const double pull = term.coordinate >= 0 ? pull_[static_cast<std::size_t>(term.coordinate)] : 0;
+  return height - pull * z + short_dot(worths_of(t, term, prices), gains, term.gains);
 }
 
 double PartProgramme::best_value(const PartTerms& t, const PartTerms::Term& term) const {
@@ -307,7 +369,8 @@ double PartProgramme::best_value(const PartTerms& t, const PartTerms::Term& term
   return t.value[static_cast<std::size_t>(best - begin)];
 }
 
-void PartProgramme::lower(const PartTerms& t, std::size_t fixed, std::vector<double>& point, std::vector<double>& prices) {
+void PartProgramme::lower(const PartTerms& t, std::size_t fixed, std::vector<double>& point, std::vector<double>& prices,
+                          double enough) {
   begin(t, fixed, point, prices);
   const double count = static_cast<double>(weight_.size() + t.prices - fixed);
   double least = std::numeric_limits<double>::infinity();
@@ -325,7 +388,7 @@ void PartProgramme::lower(const PartTerms& t, std::size_t fixed, std::vector<dou
     double off = 0;
     for (std::size_t i = 0; i < t.coordinates; ++i) off += std::abs(off_mean_[i] * pull_[i]);
     for (std::size_t a = fixed; a < t.prices; ++a) off += std::abs(off_left_[a] * prices_[a]);
-    if (products + off < tolerance::kProgrammeGap || steps_ == tolerance::kProgrammeSteps) break;
+    if (products + off < enough || steps_ == tolerance::kProgrammeSteps) break;
     if (!factorise_system(t)) break;
     for (std::size_t k = 0; k < weight_.size(); ++k) aim_[k] = -weight_[k] * below_[k];
     for (std::size_t a = fixed; a < t.prices; ++a) price_aim_[a] = -left_[a] * prices_[a];

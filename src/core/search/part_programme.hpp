@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "../tolerances.hpp"
 #include "part_terms.hpp"
 
 namespace likely::search {
@@ -17,7 +18,8 @@ class PartProgramme {
  public:
   // Goes on from the point and the prices as they are; the first `fixed` prices stay, the others must be positive. Ends when F is
   // within a tolerance of its least value.
-  void lower(const PartTerms& terms, std::size_t fixed, std::vector<double>& point, std::vector<double>& prices);
+  void lower(const PartTerms& terms, std::size_t fixed, std::vector<double>& point, std::vector<double>& prices,
+             double enough = tolerance::kProgrammeGap);
   // After `lower`, by the weights of a term's candidates: the mean coordinate, the mean value (of leaves), and the mean of what
   // is to be greatest.
   double mean_z(const PartTerms::Term& term) const { return mean_z_[static_cast<std::size_t>(term.coordinate)]; }
@@ -26,12 +28,18 @@ class PartProgramme {
   double best_value(const PartTerms& terms, const PartTerms::Term& term) const;  // the value with the largest weight
   // What a term has to be greatest of, at a value with this height, coordinate and gains.
   double height_of(const PartTerms& terms, const PartTerms::Term& term, double height, double z, const double* gains,
-                   const std::vector<double>& prices) const;
-  int steps() const { return steps_; }  // that were taken
+                   const std::vector<double>& prices);
+  double reached(const PartTerms& t) const { return value(t); }
+  double left(std::size_t price) const { return left_[price]; }  // of what has a price
+  int steps() const { return steps_; }                           // that were taken
 
  private:
   void begin(const PartTerms& terms, std::size_t fixed, const std::vector<double>& point, const std::vector<double>& prices);
   void fill_heights(const PartTerms& terms);
+  const double* worths_of(const PartTerms& terms, const PartTerms::Term& term, const std::vector<double>& prices);
+  const double* mean_gains(const PartTerms& terms, const PartTerms::Term& term, const std::vector<double>& weights);
+  void add_spread(const PartTerms& terms, std::size_t place);
+  void add_left_over(const PartTerms& terms, const PartTerms::Term& term);
   double complementarity() const;
   double value(const PartTerms& terms) const;
   void fill_residuals(const PartTerms& terms);
@@ -52,7 +60,10 @@ class PartProgramme {
   std::vector<double> off_sum_, off_mean_, off_left_, off_below_;  // by how much equations are not kept
   std::vector<double> ratio_, inverse_;                            // per candidate: w / below, 1 / below
   std::vector<double> sum_, center_, variance_;  // per term: of the ratios; the mean coordinate and its spread by them
-  std::vector<double> gain_mean_, regression_;   // per term and price: mean gain; covariance with z by the variance
+  std::vector<std::size_t> gain_place_;          // per term: where its gains are in what has one of each
+  std::vector<double> gain_mean_;                // mean gains by the ratios
+  std::vector<double> regression_;               // per coordinate and price: covariance with z by the variance
+  std::vector<double> worths_, mean_, covariance_, spread_, away_, square_, push_;  // of one term; the last per candidate
   std::vector<double> left_over_;                // price x price: what of the covariances of gains z does not explain
   std::vector<double> factor_, solved_, small_;  // Cholesky of the system, its solution for each price, and what is left of it
   std::vector<double> point_move_, pull_move_, price_move_, top_move_, weight_move_, below_move_, left_move_;

@@ -6,6 +6,7 @@
 
 #include "../tolerances.hpp"
 #include "duals.hpp"
+#include "part_pricing.hpp"
 #include "part_programme.hpp"
 #include "price_lines.hpp"
 
@@ -14,188 +15,6 @@ namespace likely::search {
 namespace {
 
 using tolerance::bound_rounding;
-
-// The cost of a number, also of one between those that the feature has.
-double cost_of(const Feature& f, double v) {
-  if (f.atom_of(v) >= 0 || f.cell_of(v) >= 0) return f.cost(v);
-  std::size_t s = 0;
-  while (s + 1 < f.segments.size() && f.segments[s].high < v) ++s;
-  return f.segments[s].cost(std::clamp(v, f.segments[s].low, f.segments[s].high));
-}
-
-// One part of the circuit, over one box: its line as a function of prices.
-class PartPricing {
- public:
-  PartPricing(const Problem& problem, const Likelihood& likelihood, const Evaluation& evaluation, const Node& node,
-              const Likelihood::Hulls* hulls, std::size_t part, Likelihood::Priced& priced, const Relaxation* of_units)
-      : problem_(problem),
-        likelihood_(likelihood),
-        evaluation_(evaluation),
-        node_(node),
-        hulls_(hulls),
-        part_(part),
-        priced_(priced) {
-    for (std::size_t g = 0; g < evaluation.relaxations.size(); ++g) {
-      relaxations_.push_back(&evaluation.relaxations[g]);
-      if (evaluation.relaxations[g].additive) goals_.push_back(g);
-    }
-    if (of_units != nullptr) {
-      goals_.push_back(relaxations_.size());
-      relaxations_.push_back(of_units);
-    }
-    for (std::size_t r = 0; r < problem.rules.linear.size(); ++r)
-      if (problem.rules.linear[r].applies(problem.domain, node.box)) rules_.push_back(r);
-  }
-
-  std::size_t count() const { return 1 + goals_.size() + rules_.size(); }
-
-  std::vector<double> variables(const Prices& prices) const {
-    std::vector<double> at{prices.cost};
-    for (const std::size_t g : goals_) at.push_back(g < prices.goals.size() ? prices.goals[g] : 0);
-    for (const std::size_t r : rules_) at.push_back(prices.rules[r]);
-    return at;
-  }
-  Prices prices(const std::vector<double>& at) const {
-    Prices made{at[0], std::vector<double>(relaxations_.size(), 0.0), std::vector<double>(problem_.rules.linear.size(), 0.0), {}};
-    for (std::size_t i = 0; i < goals_.size(); ++i) made.goals[goals_[i]] = at[1 + i];
-    for (std::size_t i = 0; i < rules_.size(); ++i) made.rules[rules_[i]] = at[1 + goals_.size() + i];
-    return made;
-  }
-
-  Line line(const std::vector<double>& at, double* log_value = nullptr) const {
-    fill_rewards(at);
-    double height = likelihood_.price(node_.box, hulls_, node_.alternative, part_, priced_), size = 0;
-    if (log_value != nullptr) *log_value = height;
-    for (std::size_t i = 0; i < goals_.size(); ++i) {
-      const double term = at[1 + i] * (lower(i) - relaxations_[goals_[i]]->constant);
-      height -= term;
-      size += std::abs(term);
-    }
-    for (std::size_t i = 0; i < rules_.size(); ++i) {
-      const double term = at[1 + goals_.size() + i] * problem_.rules.linear[rules_[i]].relaxed_rest(node_.box);
-      height += term;
-      size += std::abs(term);
-    }
-    return {height + tolerance::kRoundoff * static_cast<double>(count() + 8) * size, at[0]};
-  }
-
-  // What a value of feature j has of everything that has a price.
-  void gains(std::size_t j, double v, double* out) const {
-    const Feature& f = problem_.domain.features[j];
-    const std::int32_t k = f.atom_of(v);
-    *out++ = -(k >= 0 ? f.atom_cost[static_cast<std::size_t>(k)] : cost_of(f, v));
-    for (std::size_t i = 0; i < goals_.size(); ++i) {
-      const Relaxation& relaxation = *relaxations_[goals_[i]];
-      *out++ = k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(f, j, v);
-    }
-    for (const std::size_t r : rules_)
-      *out++ = problem_.rules.linear[r].dense[j] != 0 ? -problem_.rules.linear[r].dense[j] * (v - f.anchor) : 0;
-  }
-  // The terms of the part, and what the line's value at a cost has per unit of each price.
-  bool fill_terms(double cost, PartTerms& terms) const {
-    const auto each = [&](std::size_t j, double v, double* out) { gains(j, v, out); };
-    if (!likelihood_.fill_terms(node_.box, *hulls_, part_, each, count(), terms)) return false;
-    terms.per_price.assign(1, cost);
-    for (std::size_t i = 0; i < goals_.size(); ++i) terms.per_price.push_back(relaxations_[goals_[i]]->constant - lower(i));
-    for (const std::size_t r : rules_) terms.per_price.push_back(problem_.rules.linear[r].relaxed_rest(node_.box));
-    return true;
-  }
-  // Prices to begin with, as a barrier wants them: positive, and in proportion to what they are of. That may be another
-  // inequality of units than the parent's, which perhaps said nothing and had a price without end.
-  void prepare(const PartTerms& terms, std::vector<double>& at) const {
-    for (std::size_t a = 0; a < at.size(); ++a) {
-      const double spread = spread_of(terms, a);
-      at[a] = spread > 0 ? std::clamp(at[a], tolerance::kFirstWorth / spread, tolerance::kMostWorth / spread)
-                         : tolerance::kFirstWorth;
-    }
-  }
-  // Whether prices are such that differences of what they are worth can be told from rounding. Where blocks have no density at
-  // all, prices have no end.
-  bool moderate(const PartTerms& terms, const std::vector<double>& at) const {
-    for (std::size_t a = 0; a < at.size(); ++a)
-      if (!(at[a] * std::max(spread_of(terms, a), std::abs(terms.per_price[a])) < tolerance::kMostPricedWorth)) return false;
-    return true;
-  }
-
-  // The values that gave the line, of several for a feature the one with the largest part in it; after `gradient`.
-  void row(std::vector<double>& out) const {
-    out = evaluation_.cheapest;
-    std::vector<double> shares(out.size(), 0.0);
-    likelihood_.each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
-      if (share <= shares[j]) return;
-      shares[j] = share;
-      out[j] = v;
-    });
-  }
-
-  // The derivative of the line's value at a cost by the prices; after `line` with the same prices.
-  std::vector<double> gradient(double cost) const {
-    likelihood_.descend(part_, priced_);
-    std::vector<double> out{cost};
-    for (std::size_t i = 0; i < goals_.size(); ++i) out.push_back(relaxations_[goals_[i]]->constant - lower(i));
-    for (const std::size_t r : rules_) out.push_back(problem_.rules.linear[r].relaxed_rest(node_.box));
-    likelihood_.each_choice(part_, priced_, [&](std::size_t j, double v, double share) {
-      const Feature& f = problem_.domain.features[j];
-      const std::int32_t k = f.atom_of(v);
-      out[0] -= share * cost_of(f, v);
-      for (std::size_t i = 0; i < goals_.size(); ++i) {
-        const Relaxation& relaxation = *relaxations_[goals_[i]];
-        out[1 + i] += share * (k >= 0 ? relaxation.at_atom(f, static_cast<std::size_t>(k)) : relaxation.at_number(f, j, v));
-      }
-      for (std::size_t i = 0; i < rules_.size(); ++i)
-        out[1 + goals_.size() + i] -= share * problem_.rules.linear[rules_[i]].dense[j] * (v - f.anchor);
-    });
-    return out;
-  }
-
- private:
-  double lower(std::size_t i) const {
-    const std::vector<Goal>& goals = problem_.goals(node_.alternative);
-    return (goals_[i] < goals.size() ? goals[goals_[i]].lower : 0) - relaxations_[goals_[i]]->rounding;
-  }
-
-  // By how much the values of features differ in what has a price, at most.
-  static double spread_of(const PartTerms& terms, std::size_t a) {
-    double least = kInf, most = -kInf;
-    for (std::size_t k = 0; k < terms.height.size(); ++k) {
-      least = std::min(least, terms.gain[k * terms.prices + a]);
-      most = std::max(most, terms.gain[k * terms.prices + a]);
-    }
-    return most - least;
-  }
-
-  void fill_rewards(const std::vector<double>& at) const {
-    Rewards& rewards = priced_.rewards;
-    rewards.cost = at[0];
-    for (std::size_t j = 0; j < problem_.domain.features.size(); ++j) {
-      const Feature& f = problem_.domain.features[j];
-      double slope = 0, at_anchor = 0;
-      for (std::size_t i = 0; i < goals_.size(); ++i) {
-        slope += at[1 + i] * relaxations_[goals_[i]]->slope[j];
-        at_anchor += at[1 + i] * relaxations_[goals_[i]]->at_anchor[j];
-      }
-      for (std::size_t i = 0; i < rules_.size(); ++i)
-        slope -= at[1 + goals_.size() + i] * problem_.rules.linear[rules_[i]].dense[j];
-      rewards.slope[j] = slope;
-      rewards.at_anchor[j] = at_anchor;
-      node_.box.each_atom(f, [&](std::size_t k) {
-        double reward = -at[0] * f.atom_cost[k];
-        for (std::size_t i = 0; i < goals_.size(); ++i) reward += at[1 + i] * relaxations_[goals_[i]]->at_atom(f, k);
-        rewards.atom[f.first_atom + k] = reward;
-      });
-    }
-  }
-
-  const Problem& problem_;
-  const Likelihood& likelihood_;
-  const Evaluation& evaluation_;
-  const Node& node_;
-  const Likelihood::Hulls* hulls_;
-  std::size_t part_;
-  Likelihood::Priced& priced_;
-  std::vector<const Relaxation*> relaxations_;  // of goals, and what follows from the prices of units
-  std::vector<std::size_t> goals_, rules_;
-};
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -329,13 +148,13 @@ std::vector<double> first_prices(const Problem& problem, const PartPricing& pric
 // All parts of the circuit over one box.
 class Pricing {
  public:
-  Pricing(const Problem& problem, const Demand& demand, const Evaluation& evaluation, Node& node, const Relaxation* units)
-      : problem_(problem), demand_(demand), evaluation_(evaluation), node_(node) {
+  Pricing(const Problem& problem, const Demand& demand, const Evaluation& evaluation, Node& node, UnitPrices* units)
+      : problem_(problem), demand_(demand), evaluation_(evaluation), node_(node), units_(units) {
     const std::size_t parts = demand.likelihood.parts();
     if (demand.seeks_prices) demand.likelihood.fill_hulls(node.box, demand.priced.hulls);
     for (std::size_t p = 0; p < parts; ++p)
       pricings_.emplace_back(problem, demand.likelihood, evaluation, node, demand.seeks_prices ? &demand.priced.hulls : nullptr,
-                             p, demand.priced.parts[p], units);
+                             p, demand.priced.parts[p], units == nullptr ? nullptr : &units->alike());
     lines_.assign(parts, {kInf, 0});
     values_.assign(parts, 0.0);
   }
@@ -351,27 +170,8 @@ class Pricing {
       raise();
       if (node_.bound >= cutoff) return;
     }
-    // At the bound itself no row may be left, and prices have no end: so they are sought a little above it; where little is left,
-    // at the cut-off, where it is seen whether the node is pruned, and which values go.
-    const bool near = cutoff - node_.bound < tolerance::kNearCutoff * (1 + std::abs(cutoff));
-    double cost = weight > 0 ? 0
-                  : near     ? cutoff
-                             : 0.5 * (node_.bound + std::min(cutoff, node_.bound + 2 * (1 + std::abs(node_.bound))));
-    for (int round = 0, most = near ? 1 : tolerance::kPriceRounds; round < most; ++round) {
-      const double before = node_.bound;
-      for (std::size_t p = 0; p < lines_.size(); ++p) lower(p, cost, first && round == 0);
-      const double reached = raise();
-      const double left = std::min(cutoff, tolerance::kNoCutoff) - node_.bound;
-      if (left <= 0 || weight > 0) break;
-      // Where the cost is higher, lines go up less steeply, and come to the threshold later if they begin on the floor.
-      if (cutoff < kInf && rests_on_floor(cost)) {
-        cost = round < tolerance::kFloorRounds / 2 ? 0.5 * (cost + cutoff) : cost + 0.5 * (cutoff - node_.bound);
-        most = near ? 1 : tolerance::kFloorRounds;
-        continue;
-      }
-      if (round > 0 && node_.bound - before < tolerance::kPriceProgress * left) break;
-      cost = reached > before ? reached : 0.5 * (node_.bound + cost);
-    }
+    search(cutoff, first);
+    if (units_ != nullptr && units_->joint() && node_.bound < cutoff) bound_with_units(cutoff);
   }
 
   // Removes values with which no row is below the cut-off.
@@ -393,6 +193,55 @@ class Pricing {
   }
 
  private:
+  // Prices of goals, rules and what follows from units alike, in a few rounds at costs that come nearer to what is proved.
+  void search(double cutoff, bool first) {
+    const double weight = demand_.weight;
+    // At the bound itself no row may be left, and prices have no end: so they are sought a little above it; where little is left,
+    // at the cut-off, where it is seen whether the node is pruned, and which values go.
+    const bool near = cutoff - node_.bound < tolerance::kNearCutoff * (1 + std::abs(cutoff));
+    double cost = weight > 0 ? 0 : near ? cutoff : 0.5 * (node_.bound + std::min(cutoff, most_raised(node_.bound)));
+    for (int round = 0, most = near ? 1 : tolerance::kPriceRounds; round < most; ++round) {
+      const double before = node_.bound;
+      for (std::size_t p = 0; p < lines_.size(); ++p) lower(p, cost, first && round == 0);
+      const double reached = raise();
+      const double left = std::min(cutoff, tolerance::kNoCutoff) - node_.bound;
+      if (left <= 0 || weight > 0) break;
+      // Where the cost is higher, lines go up less steeply, and come to the threshold later if they begin on the floor.
+      if (cutoff < kInf && rests_on_floor(cost)) {
+        cost = round < tolerance::kFloorRounds / 2 ? 0.5 * (cost + cutoff) : cost + 0.5 * (cutoff - node_.bound);
+        most = near ? 1 : tolerance::kFloorRounds;
+        continue;
+      }
+      if (round > 0 && node_.bound - before < tolerance::kPriceProgress * left) break;
+      cost = reached > before ? reached : 0.5 * (node_.bound + cost);
+    }
+  }
+
+  // The same with prices of units, and then once more, with the inequalities that follow from them; if that is of use. If not, it
+  // pauses for a few nodes on the way down, with the prices that there are.
+  void bound_with_units(double cutoff) {
+    if (node_.unit_wait > 0) {
+      --node_.unit_wait;
+      return;
+    }
+    const double weight = demand_.weight, before = node_.bound, left = std::min(cutoff, most_raised(before)) - before,
+                 cost = weight > 0 ? 0 : before + tolerance::kUnitPriceShare * left;
+    enough_ = tolerance::kUnitPriceGap * left;
+    bool any = false;
+    for (std::size_t p = 0; p < lines_.size(); ++p) any |= counts(p, cost) && lower_with_units(p, cost);
+    enough_ = 0;
+    if (!any) return;
+    units_->set_slack(weight > 0 ? tolerance::kUnitPriceShare * left / weight : log_sum(lines_, cost) - demand_.threshold);
+    raise();
+    if (node_.bound < cutoff) search(cutoff, false);
+    const bool useful = node_.bound - before >= tolerance::kLittleOfUnits * left;
+    node_.unit_pause = useful ? 0 : static_cast<std::uint8_t>(std::min(2 * node_.unit_pause + 1, tolerance::kLongestUnitPause));
+    node_.unit_wait = node_.unit_pause;
+  }
+
+  // Where no answer is known, how far a bound is looked for.
+  static double most_raised(double bound) { return bound + 2 * (1 + std::abs(bound)); }
+
   // Whether a part counts at a cost only because its blocks have a least density, of which prices know nothing.
   bool rests_on_floor(double cost) const {
     for (std::size_t p = 0; p < lines_.size(); ++p)
@@ -420,16 +269,23 @@ class Pricing {
   void inherit(std::size_t p) {
     const Prices& prices = demand_.prices[p];
     demand_.likelihood.set_points(p, prices.points, demand_.priced.parts[p]);
+    if (units_ != nullptr)
+      if (const Relaxation* own = units_->inherit(p)) pricings_[p].set_units(*own);
     demand_.priced.pointed[p].clear();
     demand_.priced.gaps[p].clear();
     lines_[p] = pricings_[p].line(pricings_[p].variables(prices), &values_[p]);
   }
 
-  void lower(std::size_t p, double cost, bool first) {
-    const double weight = demand_.weight;
-    const double asked = weight > 0 ? -kInf : demand_.threshold;
+  // Whether a part can be a share of what is asked for that matters.
+  bool counts(std::size_t p, double cost) const {
+    if (demand_.weight > 0) return lines_[p].at(cost) > -kInf;
     const double least = demand_.likelihood.has_blocks() ? tolerance::kLeastPartShare : tolerance::kLeastLeafPartShare;
-    if (lines_[p].at(cost) < asked + std::log(least)) return;
+    return lines_[p].at(cost) >= demand_.threshold + std::log(least);
+  }
+
+  void lower(std::size_t p, double cost, bool first) {
+    if (!counts(p, cost)) return;
+    const double weight = demand_.weight;
     const PartPricing& pricing = pricings_[p];
     const bool search_for_prices = demand_.seeks_prices;
     if (first) demand_.likelihood.set_points(p, {}, demand_.priced.parts[p]);
@@ -450,15 +306,32 @@ class Pricing {
 
   // Prices and the points of tangents, if the part is a product; and the row that they point to.
   bool lower_product(std::size_t p, double cost, std::vector<double>& at) {
-    if (!pricings_[p].fill_terms(cost, terms_)) return false;
-    std::vector<double> point = demand_.prices[p].points;
+    std::vector<double> point;
+    if (!pricings_[p].fill_terms(cost, terms_) || !solve_programme(p, point, at)) return false;
+    set_prices(p, at, std::move(point));
+    point_to(p, at, [&](std::size_t j, double v, double* out) { pricings_[p].gains(j, v, out); });
+    return true;
+  }
+
+  // The same with prices of units.
+  bool lower_with_units(std::size_t p, double cost) {
+    PartPricing& pricing = pricings_[p];
+    std::vector<double> point, at = units_->begin(p, pricing, demand_.prices[p]);
+    if (!units_->fill_terms(pricing, cost, terms_) || !solve_programme(p, point, at)) return false;
+    pricing.set_units(units_->follow(p, pricing, at));
+    const Prices found = pricing.prices_of_units(at);
+    set_prices(p, pricing.variables(found), std::move(point));
+    units_->find_candidates(p, pricing, at, terms_, programme_);
+    return true;
+  }
+
+  bool solve_programme(std::size_t p, std::vector<double>& point, std::vector<double>& at) {
+    point = demand_.prices[p].points;
     point.resize(terms_.coordinates);
     pricings_[p].prepare(terms_, at);
-    programme_.lower(terms_, demand_.weight > 0 ? 1 : 0, point, at);
-    if (!all_finite(point) || !pricings_[p].moderate(terms_, at)) return false;
-    set_prices(p, at, std::move(point));
-    point_to(p, at);
-    return true;
+    const double enough = std::clamp(enough_ * at[0], tolerance::kLeastProgrammeGap, tolerance::kMostProgrammeGap);
+    programme_.lower(terms_, demand_.weight > 0 ? 1 : 0, point, at, enough_ > 0 ? enough : tolerance::kProgrammeGap);
+    return all_finite(point) && pricings_[p].moderate(terms_, at);
   }
 
   static bool all_finite(const std::vector<double>& numbers) {
@@ -474,20 +347,23 @@ class Pricing {
 
   // The row of the terms' means, or where a feature has atoms, of its best candidates; and by how much each term is less at its
   // mean than where it is greatest.
-  void point_to(std::size_t p, const std::vector<double>& prices) {
-    std::vector<double>&row = demand_.priced.pointed[p], &gaps = demand_.priced.gaps[p], gains(terms_.prices);
+  template <class Gains>
+  void point_to(std::size_t p, const std::vector<double>& prices, const Gains& gains_at) {
+    std::vector<double>&row = demand_.priced.pointed[p], &gaps = demand_.priced.gaps[p], gains;
     row = evaluation_.cheapest;
     gaps.assign(row.size(), 0.0);
     for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
       const PartTerms::Term& term = terms_.terms[t];
       const std::size_t j = term.feature;
+      if (j >= row.size()) continue;  // of a unit
       double z = 0;
       row[j] = programme_.best_value(terms_, term);
       if (node_.box.atom_count(problem_.domain.features[j]) > 0) continue;
       row[j] = programme_.mean_value(t);
       const double at = term.coordinate >= 0 ? demand_.likelihood.value_at(p, j, z = programme_.mean_z(term)) : row[j];
       const double height = demand_.likelihood.height_at(p, j, at, z);
-      pricings_[p].gains(j, at, gains.data());
+      gains.resize(term.gains);
+      gains_at(j, at, gains.data());
       gaps[j] = programme_.mean_height(t) - programme_.height_of(terms_, term, height, z, gains.data(), prices);
     }
   }
@@ -559,6 +435,8 @@ class Pricing {
   const Demand& demand_;
   const Evaluation& evaluation_;
   Node& node_;
+  UnitPrices* units_;
+  double enough_ = 0;  // of a bound, in costs, that prices of units may leave
   std::vector<PartPricing> pricings_;
   std::vector<Line> lines_;
   std::vector<double> values_;  // log V of each part, at its prices
@@ -578,7 +456,7 @@ bool prices_pay_later(const Problem& problem) {
 }
 
 void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
-                      const Relaxation* units, bool& changed) {
+                      UnitPrices* units, bool& changed) {
   demand.priced.make_room(demand.likelihood);
   demand.priced.likelihood = &demand.likelihood;
   demand.priced.sought = demand.seeks_prices;
@@ -586,6 +464,7 @@ void price_likelihood(const Problem& problem, const Demand& demand, double cutof
   pricing.bound(cutoff);
   if (node.bound >= cutoff) return;
   pricing.share();
+  if (units != nullptr) units->keep(node, demand.priced.shares);
   if (cutoff < kInf) changed |= pricing.filter(cutoff);
 }
 

@@ -11,6 +11,7 @@
 
 #include "node.hpp"
 #include "problem.hpp"
+#include "unit_prices.hpp"
 
 namespace likely::search {
 
@@ -23,10 +24,10 @@ struct Demand {
   std::vector<Prices>& prices;
 };
 
-// Raises the node's bound; `units` is the inequality that follows from the multipliers of a network's units, if there is one:
-// one more goal. `changed` is set if values went that no row below the cut-off has.
+// Raises the node's bound; `units` is what is known of a network's units, if anything is. `changed` is set if values went that no
+// row below the cut-off has.
 void price_likelihood(const Problem& problem, const Demand& demand, double cutoff, const Evaluation& evaluation, Node& node,
-                      const Relaxation* units, bool& changed);
+                      UnitPrices* units, bool& changed);
 
 // Whether a threshold of likelihood or coherence gets prices if a search takes long: the circuit has no blocks (they have prices
 // at once), and its components are products. The trees of a forest are bounded otherwise.

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "../tolerances.hpp"
 #include "duals.hpp"
@@ -128,6 +129,11 @@ bool prices_pay(const Problem& problem, const Demand& demand, const Node& node) 
   return prices_pay_later(problem) && node.order >= problem.nodes_before_prices;
 }
 
+// Whether units get prices together with the likelihood. A checker of certificates knows one inequality for all parts.
+bool prices_pay_together(const Demand& demand, const Workspace& workspace) {
+  return demand.likelihood.has_product_parts() && (demand.weight == 0 || demand.likelihood.has_blocks()) && !workspace.records;
+}
+
 // The node's bound from the cheapest row and from the dual of every goal; false if no row of the box costs so much.
 bool bound_cost(const Problem& problem, Node& node, Evaluation& evaluation) {
   const std::vector<Goal>& goals = problem.goals(node.alternative);
@@ -192,22 +198,25 @@ Demand demand_of_likelihood(const Problem& problem, Node& node, Evaluation& eval
 }
 
 Outcome propagate_prices(const Problem& problem, Node& node, double cutoff, Evaluation& evaluation, Workspace& workspace,
-                         const Outcomes& outcomes, const Wanted& wanted, const Relaxation* units, bool& changed) {
-  auto price = [&](const Demand& demand, Step step) {
+                         const Outcomes& outcomes, const Wanted& wanted, bool with_units, bool& changed) {
+  auto price = [&](const Demand& demand, Step step, bool together) {
     if (!(demand.seeks_prices ? wanted.by_search : wanted.at_once) || !prices_pay(problem, demand, node)) return Outcome::kOpen;
     {
       const Stopwatch watch(workspace.statistics.seconds_likelihood);
-      price_likelihood(problem, demand, cutoff, evaluation, node, units, changed);
+      std::optional<UnitPrices> units;
+      if (with_units)
+        units.emplace(problem, node, workspace, together && prices_pay_together(demand, workspace), demand.likelihood.parts());
+      price_likelihood(problem, demand, cutoff, evaluation, node, with_units ? &*units : nullptr, changed);
     }
     if (outcomes.by_bound(step) != Outcome::kOpen) return Outcome::kCutOff;
     return outcomes.by_box(step);
   };
   Outcome outcome = Outcome::kOpen;
-  if (problem.likelihood) outcome = price(demand_of_likelihood(problem, node, evaluation, workspace), Step::kJointBound);
+  if (problem.likelihood) outcome = price(demand_of_likelihood(problem, node, evaluation, workspace), Step::kJointBound, true);
   if (problem.coherence && outcome == Outcome::kOpen)
     outcome =
         price({*problem.coherence, problem.coherence_threshold, 0, true, evaluation.coherence_priced, node.coherence_prices},
-              Step::kJointCoherence);
+              Step::kJointCoherence, false);
   return outcome;
 }
 
@@ -253,7 +262,7 @@ Outcome propagate_in_rounds(const Problem& problem, Node& node, double cutoff, E
     Outcome outcome = bound_and_fix_cost(problem, node, cutoff, evaluation, outcomes, changed);
     if (outcome == Outcome::kOpen)
       outcome = propagate_prices(problem, node, cutoff, evaluation, workspace, outcomes,
-                                 {true, round == 0 && !units_pay(problem, node, workspace)}, nullptr, changed);
+                                 {true, round == 0 && !units_pay(problem, node, workspace)}, false, changed);
     if (outcome != Outcome::kOpen) return outcome;
   }
   return Outcome::kOpen;
@@ -265,8 +274,8 @@ Outcome propagate_with_units(const Problem& problem, Node& node, double cutoff, 
   const Outcome outcome = propagate_units(problem, node, cutoff, evaluation, workspace, follower);
   if (outcome != Outcome::kOpen) return outcome;
   bool changed = false;
-  return propagate_prices(problem, node, cutoff, evaluation, workspace, {problem, node, cutoff, follower}, {false, true},
-                          &workspace.units->aggregate, changed);
+  return propagate_prices(problem, node, cutoff, evaluation, workspace, {problem, node, cutoff, follower}, {false, true}, true,
+                          changed);
 }
 
 }  // namespace
@@ -276,7 +285,11 @@ Outcome propagate(const Problem& problem, Node& node, double cutoff, Evaluation&
   assert(node.alternative < problem.alternatives.size());
   const std::size_t before = node.box.value_count(problem.domain);
   Outcome outcome = propagate_in_rounds(problem, node, cutoff, evaluation, workspace, follower);
-  if (workspace.units) workspace.units->solved = false;
+  if (workspace.units) {
+    workspace.units->solved = false;
+    workspace.units->priced.found = false;
+    workspace.units->priced.candidates.clear();
+  }
   if (outcome == Outcome::kOpen && units_pay(problem, node, workspace))
     outcome = propagate_with_units(problem, node, cutoff, evaluation, workspace, follower);
   if (workspace.trees) workspace.trees->solved = false;

@@ -18,6 +18,35 @@ struct Basis {
   std::vector<std::uint32_t> columns, rows;
 };
 
+// The rows of the programme as inequalities over features and the ReLUs of unstable units:
+//   constant + sum over features of what the value adds + sum over units of what their ReLU adds >= 0.
+struct UnitRows {
+  struct Row {
+    std::size_t layer, unit;  // past the last layer: of a goal
+    bool chord;
+    double sign;  // of its multiplier
+  };
+  struct Relu {
+    std::uint32_t layer, unit;
+    double high;               // from 0
+    std::vector<double> adds;  // per row, at `high`
+    std::size_t row;           // that it is not below its argument
+  };
+
+  std::vector<Row> rows;
+  std::size_t goals = 0;
+  std::vector<std::size_t> units;    // per layer
+  std::vector<double> constant;      // per row
+  std::vector<double> slope, start;  // [feature][row]: of numbers, from `from` on
+  std::vector<double> from;          // per feature
+  std::vector<double> atoms;         // [atom of all features][row]
+  std::vector<Relu> relus;
+
+  // Prices of the rows as multipliers, and the other way round.
+  void to_multipliers(const double* prices, UnitMultipliers& out) const;
+  void from_multipliers(const UnitMultipliers& multipliers, double times, double* prices) const;
+};
+
 class Triangles {
  public:
   // An unstable unit in the solution, and how much there is to gain from deciding it.
@@ -44,6 +73,8 @@ class Triangles {
   double objective() const { return cheapest_ + simplex_.objective(); }
   Basis basis() const { return basis_of(simplex_); }
   const UnitMultipliers& multipliers();
+  // The rows of the last solution's programme, for programmes that know more.
+  void fill_rows(UnitRows& out) const;
   const UnitMultipliers& last_multipliers() const { return multipliers_; }
   bool unstable(std::size_t layer, std::size_t unit) const { return column_of_[layer][unit] >= 0; }
   // The solution as a point, with the atoms that have the greatest share of it; and as a row, its numbers on the grid, moved away

@@ -100,12 +100,15 @@ std::vector<Node> split_unit(const Node& node, double cutoff, Workspace& workspa
   return best;
 }
 
+std::vector<Node> split_unit_off(const Node& node, const Triangles::Candidate& unit) {
+  std::vector<Node> parts(2, node);
+  for (const bool on : {false, true}) parts[on ? 1 : 0].splits.push_back({unit.layer, unit.unit, on});
+  return parts;
+}
+
 std::vector<Node> split_unit_at(const Node& node, const std::vector<double>& row, const Workspace& workspace) {
   const std::vector<Triangles::Candidate> candidates = workspace.units->triangles.candidates_at(row.data());
-  if (candidates.empty()) return {};
-  std::vector<Node> parts(2, node);
-  for (const bool on : {false, true}) parts[on ? 1 : 0].splits.push_back({candidates[0].layer, candidates[0].unit, on});
-  return parts;
+  return candidates.empty() ? std::vector<Node>() : split_unit_off(node, candidates[0]);
 }
 
 std::vector<Box> split_fraction(const Problem& problem, const Node& node, const Workspace& workspace) {

@@ -18,6 +18,9 @@ Outcome propagate_units(const Problem& problem, Node& node, double cutoff, Evalu
 // The node with its most promising unit on, and with it off; nothing if no unit is left to decide.
 std::vector<Node> split_unit(const Node& node, double cutoff, Workspace& workspace);
 
+// The same for a given unit.
+std::vector<Node> split_unit_off(const Node& node, const Triangles::Candidate& unit);
+
 // The same for the unit whose triangle is furthest off at a row; nothing if all are exact there.
 std::vector<Node> split_unit_at(const Node& node, const std::vector<double>& row, const Workspace& workspace);
 
