@@ -132,3 +132,42 @@ TEST_CASE("the programme of a part: one parabola and one goal have their least v
   CHECK(prices[0] == doctest::Approx(1.0).epsilon(1e-3));
   CHECK(programme.mean_value(0) == doctest::Approx(1.0).epsilon(1e-3));
 }
+
+TEST_CASE("the programme of a part: gains whose worth follows come to what the same terms with a gain per price do") {
+  std::mt19937 random(13);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  for (int round = 0; round < 30; ++round) {
+    const std::size_t prices = 6, gains = 2;
+    PartTerms few, all;
+    for (PartTerms* terms : {&few, &all}) {
+      terms->reset(3, prices);
+      for (std::size_t i = 0; i < 3; ++i) terms->rest[i * 3 + i] = 0.5;
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      double* worth = few.begin(i, static_cast<std::ptrdiff_t>(i), gains);
+      std::vector<double> worths(gains * prices);
+      for (double& one : worths) one = unit(random);
+      for (std::size_t a = 0; a < prices; ++a) worths[a] = std::abs(worths[a]);
+      std::copy(worths.begin(), worths.end(), worth);
+      all.begin(i, static_cast<std::ptrdiff_t>(i));
+      for (int step = -6; step <= 6; ++step) {
+        const double z = 0.5 * step, height = unit(random) - 0.3 * z * z;
+        double* out = few.add(height, z, z);
+        double* each = all.add(height, z, z);
+        out[0] = -std::abs(z);
+        out[1] = z;
+        for (std::size_t a = 0; a < prices; ++a) each[a] = out[0] * worths[a] + out[1] * worths[prices + a];
+      }
+    }
+    few.per_price = all.per_price = std::vector<double>(prices, 1.0);
+    std::vector<double> point(3, 0.0), price(prices, 1.0), other_point(point), other_price(price);
+    PartProgramme programme, other;
+    programme.lower(few, 0, point, price);
+    other.lower(all, 0, other_point, other_price);
+    const double least = exact(all, point, price);
+    CHECK(least == doctest::Approx(exact(all, other_point, other_price)).epsilon(1e-3));
+    for (std::size_t a = 0; a < prices; ++a)
+      CHECK(few.gain_of(few.terms[1], few.terms[1].first + 3, a) ==
+            doctest::Approx(all.gain_of(all.terms[1], all.terms[1].first + 3, a)));
+  }
+}

@@ -319,4 +319,64 @@ TEST_CASE("the programme's bound is below every row that reaches the goal, and i
   CHECK(exact > 3);
 }
 
+// What a row of the programme comes to at a row of the table, with the ReLUs that it has.
+double at_row(const Setting& setting, const UnitRows& rows, std::size_t r, const std::vector<double>& row) {
+  const std::size_t count = rows.rows.size();
+  const std::vector<std::vector<double>> z = setting.network->arguments(row.data());
+  double sum = rows.constant[r];
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Feature& f = setting.domain.features[j];
+    const std::int32_t k = f.atom_of(row[j]);
+    sum += k >= 0 ? rows.atoms[(f.first_atom + static_cast<std::size_t>(k)) * count + r]
+                  : rows.start[j * count + r] + rows.slope[j * count + r] * (row[j] - rows.from[j]);
+  }
+  for (const UnitRows::Relu& relu : rows.relus) sum += std::max(0.0, z[relu.layer][relu.unit]) / relu.high * relu.adds[r];
+  return sum;
+}
+
+TEST_CASE("rows of the programme hold at every row that reaches the goal, and their prices are its multipliers") {
+  int held = 0, tight = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Setting setting(seed);
+    const Box box = whole(setting.domain);
+    const Rows table = rows_of(setting.domain, box);
+    const std::vector<double>& row = table[static_cast<std::size_t>(below(setting.rng, static_cast<int>(table.size())))];
+    const std::vector<UnitSplit> splits = setting.some_splits(row);
+    const std::vector<Goal> goals{{{1.0}, setting.score(row) - 0.1}};
+    const double budget = setting.domain.cost(row.data()) + 0.5;
+    const Region region{box, budget, splits};
+    const auto workspace = setting.network->workspace(goals);
+    REQUIRE(setting.network->enter(region, *workspace));
+    Triangles triangles(*setting.network);
+    triangles.build(region, goals, *workspace);
+    REQUIRE(triangles.solve({}, kInf) == Simplex::End::kOptimal);
+    UnitRows rows;
+    triangles.fill_rows(rows);
+    for (const std::vector<double>& other : table) {
+      if (setting.domain.cost(other.data()) > budget || setting.score(other) < goals[0].lower) continue;
+      if (!on_sides(*setting.network, splits, other)) continue;
+      for (std::size_t r = 0; r < rows.rows.size(); ++r) {
+        const double left = at_row(setting, rows, r, other);
+        CHECK(left >= -1e-9);
+        tight += left < 1e-9 ? 1 : 0;
+        ++held;
+      }
+    }
+    const UnitMultipliers multipliers = triangles.multipliers();
+    std::vector<double> prices(rows.rows.size());
+    rows.from_multipliers(multipliers, 2, prices.data());
+    for (const double price : prices) CHECK(price >= -1e-9);
+    UnitMultipliers twice;
+    rows.to_multipliers(prices.data(), twice);
+    CHECK(twice.goals[0] == 2 * multipliers.goals[0]);
+    for (std::size_t at = 0; at < twice.units.size(); ++at)
+      for (std::size_t h = 0; h < twice.units[at].size(); ++h) {
+        CHECK(twice.units[at][h] == 2 * multipliers.units[at][h]);
+        CHECK(twice.chords[at][h] == 2 * multipliers.chords[at][h]);
+      }
+  }
+  CHECK(held > 100);
+  CHECK(tight > 100);
+}
+
 }  // namespace likely::search::test

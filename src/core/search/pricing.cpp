@@ -226,6 +226,7 @@ class Pricing {
     }
     const double weight = demand_.weight, before = node_.bound, left = std::min(cutoff, most_raised(before)) - before,
                  cost = weight > 0 ? 0 : before + tolerance::kUnitPriceShare * left;
+    if (weight > 0 && left > tolerance::kMostNatsLeft * weight) return;  // features are cut much faster
     enough_ = tolerance::kUnitPriceGap * left;
     bool any = false;
     for (std::size_t p = 0; p < lines_.size(); ++p) any |= counts(p, cost) && lower_with_units(p, cost);

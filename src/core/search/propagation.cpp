@@ -130,8 +130,10 @@ bool prices_pay(const Problem& problem, const Demand& demand, const Node& node) 
 }
 
 // Whether units get prices together with the likelihood. A checker of certificates knows one inequality for all parts.
-bool prices_pay_together(const Demand& demand, const Workspace& workspace) {
-  return demand.likelihood.has_product_parts() && (demand.weight == 0 || demand.likelihood.has_blocks()) && !workspace.records;
+bool prices_pay_together(const Problem& problem, const Demand& demand, const Node& node, const Workspace& workspace) {
+  const bool blocks = demand.likelihood.has_blocks();
+  const std::uint64_t first = tolerance::kNodesBeforeUnitPrices + (blocks ? 0 : problem.nodes_before_prices);
+  return demand.likelihood.has_product_parts() && (demand.weight == 0 || blocks) && node.order >= first && !workspace.records;
 }
 
 // The node's bound from the cheapest row and from the dual of every goal; false if no row of the box costs so much.
@@ -205,7 +207,8 @@ Outcome propagate_prices(const Problem& problem, Node& node, double cutoff, Eval
       const Stopwatch watch(workspace.statistics.seconds_likelihood);
       std::optional<UnitPrices> units;
       if (with_units)
-        units.emplace(problem, node, workspace, together && prices_pay_together(demand, workspace), demand.likelihood.parts());
+        units.emplace(problem, node, workspace, together && prices_pay_together(problem, demand, node, workspace),
+                      demand.likelihood.parts());
       price_likelihood(problem, demand, cutoff, evaluation, node, with_units ? &*units : nullptr, changed);
     }
     if (outcomes.by_bound(step) != Outcome::kOpen) return Outcome::kCutOff;

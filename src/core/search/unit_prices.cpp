@@ -16,7 +16,6 @@ UnitPrices::UnitPrices(const Problem& problem, const Node& node, Workspace& work
       candidates_(parts) {
   if (!joint) return;
   if (node.unit_prices) multipliers_ = *node.unit_prices;
-  work_.triangles.fill_rows(work_.priced.rows);
   work_.priced.aggregates.resize(parts);
 }
 
@@ -36,7 +35,9 @@ bool UnitPrices::fill_terms(const PartPricing& pricing, double cost, PartTerms& 
   return pricing.fill_terms_of_units(cost, work_.priced.rows, terms);
 }
 
-std::vector<double> UnitPrices::begin(std::size_t part, const PartPricing& pricing, const Prices& prices) const {
+std::vector<double> UnitPrices::begin(std::size_t part, const PartPricing& pricing, const Prices& prices) {
+  if (!has_rows_) work_.triangles.fill_rows(work_.priced.rows);
+  has_rows_ = true;
   std::vector<double> at = pricing.variables_of_units(prices, work_.priced.rows.rows.size());
   const bool own = !multipliers_[part].units.empty();
   work_.priced.rows.from_multipliers(own ? multipliers_[part] : work_.triangles.last_multipliers(), own ? 1 : at[0],

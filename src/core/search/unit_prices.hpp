@@ -29,7 +29,7 @@ class UnitPrices {
   // Fills the terms of a part; false if it has none.
   bool fill_terms(const PartPricing& pricing, double cost, PartTerms& terms) const;
   // Prices to begin with, for `fill_terms`: of the part's own prices, or of the programme's.
-  std::vector<double> begin(std::size_t part, const PartPricing& pricing, const Prices& prices) const;
+  std::vector<double> begin(std::size_t part, const PartPricing& pricing, const Prices& prices);
   // The inequality that follows from prices; and what there is to gain from deciding units, after the programme was solved.
   const Relaxation& follow(std::size_t part, const PartPricing& pricing, const std::vector<double>& at);
   void find_candidates(std::size_t part, const PartPricing& pricing, const std::vector<double>& at, const PartTerms& terms,
@@ -46,7 +46,7 @@ class UnitPrices {
   const Node& node_;
   Workspace& workspace_;
   UnitWork& work_;
-  bool joint_;
+  bool joint_, has_rows_ = false;
   UnitPricesOfParts multipliers_;
   std::vector<std::vector<Triangles::Candidate>> candidates_;  // per part: in nats
 };
