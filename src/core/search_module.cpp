@@ -411,6 +411,7 @@ void bind_search(nb::module_& m) {
           "features"_a, "coefficients"_a, "upper"_a)
       .def_rw("nodes_before_trees", &search::Problem::nodes_before_trees)
       .def_rw("nodes_before_prices", &search::Problem::nodes_before_prices)
+      .def_rw("nodes_before_unit_prices", &search::Problem::nodes_before_unit_prices)
       .def_rw("nodes_before_ranges", &search::Problem::nodes_before_ranges)
       .def_rw("nodes_before_rounds", &search::Problem::nodes_before_rounds)
       .def("cut_at", &cut_at, "feature"_a, "breakpoints"_a)

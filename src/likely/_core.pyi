@@ -91,6 +91,7 @@ class Share:
 class SearchProblem:
     nodes_before_trees: int
     nodes_before_prices: int
+    nodes_before_unit_prices: int
     nodes_before_ranges: int
     nodes_before_rounds: int
     def __init__(self) -> None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from likely.circuit import Circuit, Sum
 from likely.circuit.model.blocks import GaussianBlock
 from likely.circuit.model.warps import Warp
 from likely.predictor import Column, LinearModel, Link
-from likely.problem import Limits, Plausibility, Problem, between
+from likely.problem import Limits, Plausibility, Problem, Result, between
 from likely.problem.tolerances import SAME_COST
 from likely.schema import Schema
 from likely.schema.values import Numbers, code_number
@@ -93,7 +94,7 @@ def test_no_row_of_reals_is_better_than_what_is_proved(problem: Problem, rng: np
     check_reals(problem, rng)
 
 
-def check_reals(problem: Problem, rng: np.random.Generator) -> None:
+def check_reals(problem: Problem, rng: np.random.Generator, solve: Callable[..., Result] = solve) -> None:
     """No row among many, some of them near the answer, is better than what is proved."""
     result = solve(problem, Limits(seconds=5, nodes=300))
     answers = [answer for answer in problem.solutions(some_rows(problem, rng, 1500)) if answer is not None]

@@ -36,6 +36,8 @@ struct Problem {
   Rules rules;
   std::uint64_t nodes_before_trees = tolerance::kNodesBeforeTrees;    // after which the trees of a forest are decomposed
   std::uint64_t nodes_before_prices = tolerance::kNodesBeforePrices;  // after which histograms have a price of likelihood
+  // after which units have prices together with the likelihood, of the nodes that have prices
+  std::uint64_t nodes_before_unit_prices = tolerance::kNodesBeforeUnitPrices;
   std::uint64_t nodes_before_ranges = tolerance::kNodesBeforeRanges;  // after which ranges of hidden units are narrowed
   std::uint64_t nodes_before_rounds = tolerance::kNodesBeforeRounds;  // after which nodes are looked at in rounds
 

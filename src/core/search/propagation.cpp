@@ -132,7 +132,7 @@ bool prices_pay(const Problem& problem, const Demand& demand, const Node& node) 
 // Whether units get prices together with the likelihood. A checker of certificates knows one inequality for all parts.
 bool prices_pay_together(const Problem& problem, const Demand& demand, const Node& node, const Workspace& workspace) {
   const bool blocks = demand.likelihood.has_blocks();
-  const std::uint64_t first = tolerance::kNodesBeforeUnitPrices + (blocks ? 0 : problem.nodes_before_prices);
+  const std::uint64_t first = problem.nodes_before_unit_prices + (blocks ? 0 : problem.nodes_before_prices);
   return demand.likelihood.has_product_parts() && (demand.weight == 0 || blocks) && node.order >= first && !workspace.records;
 }
 
