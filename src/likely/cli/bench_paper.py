@@ -17,7 +17,7 @@ from likely.bench.results import TABLE, Results
 from likely.bench.running import run as run_benchmark
 from likely.bench.supervising import Patience
 from likely.bench.tasks import FACTUALS, FOLDS, NAMES, TARGETS, check_available
-from likely.bench.verdicts import refutations
+from likely.bench.verdicts import checked
 from likely.cli.codes import Code
 from likely.errors import LikelyError, ProblemError
 
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(f"likely: interrupted; go on with --resume --out {options.out}", file=sys.stderr)
         return Code.INTERRUPTED
-    fits = [] if options.no_fit else _fits(size)
+    fits = [] if options.no_fit else _fits(size, results.folder / "cache")
     page = write_page(results, options.page or Path(options.out) / "results.md", _command(options), fits)
     return _said(results, page)
 
@@ -110,7 +110,7 @@ def _said(results: Results, page: Path) -> int:
     table = results.folder / TABLE
     kept = f"{table}" if table.exists() else f"{results.folder}/measures.jsonl (pip install 'likely[bench]' for Parquet)"
     print(f"{page}: tables, pictures and what they show\n{results.folder}/tables: Markdown, LaTeX, CSV\n{kept}: all measures")
-    wrong = refutations(results.chosen("first"))
+    wrong = checked(results.measures).refuting
     if len(wrong):
         print(f"likely: {len(wrong)} answers are closer than one that was proved to be the closest", file=sys.stderr)
         return Code.FAILED
@@ -150,10 +150,10 @@ def _is_there(name: str) -> bool:
     return True
 
 
-def _fits(size: Size) -> list[Fit]:
-    """Circuits of the Bayesian networks that can be read."""
+def _fits(size: Size, cache: Path) -> list[Fit]:
+    """Circuits of the Bayesian networks that can be read; what was fitted before is in the cache."""
     asked = [name for name in size.networks if name == "sprinkler" or _is_there(next(iter(TARGETS)))]
-    return best_fits(asked, size.seeds)
+    return best_fits(asked, size.seeds, cache=cache)
 
 
 def _command(options: argparse.Namespace) -> str:
