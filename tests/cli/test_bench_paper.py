@@ -46,6 +46,7 @@ def test_one_command_writes_everything(tmp_path: Path, capsys: pytest.CaptureFix
         (["--datasets", "unknown"], "be one of gmsc"),
         (["--datasets", "wine", "--folds", "6"], "from 1 to 5"),
         (["--datasets", "wine", "--factuals", "0"], "at least 1"),
+        (["--datasets", "wine", "--circuits", "0"], "at least 1"),
     ],
 )
 def test_refusals(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

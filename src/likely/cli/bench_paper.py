@@ -81,6 +81,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--seconds", metavar="S", type=float, help="per question, at most (60)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of everything that is drawn (0)")
     parser.add_argument("--jobs", metavar="N", type=int, help="methods that work at a time (1; --quick: one per core)")
+    parser.add_argument("--circuits", metavar="N", type=int, help="per network in the table of fit, of which the best counts (5)")
     parser.add_argument("--no-fit", action="store_true", help="leave the table of fit out")
     parser.add_argument("-o", "--out", metavar="FOLDER", default=OUT, help=f"where all of it goes ({OUT})")
     parser.add_argument("--resume", action="store_true", help="go on with the run in the folder; what failed is tried again")
@@ -128,10 +129,18 @@ def _size(options: argparse.Namespace) -> Size:
     """The protocol, or the quick one, with what is said differently."""
     size = QUICK if options.quick else WHOLE
     datasets = tuple(options.datasets) if options.datasets else tuple(name for name in size.datasets if _is_there(name))
-    given = {"folds": options.folds, "factuals": options.factuals, "k": options.k, "jobs": options.jobs}
+    given = {
+        "folds": options.folds,
+        "factuals": options.factuals,
+        "k": options.k,
+        "jobs": options.jobs,
+        "seeds": options.circuits,
+    }
     seconds = size.patience.seconds if options.seconds is None else options.seconds
     if options.folds is not None and not 1 <= options.folds <= FOLDS:
         raise ProblemError("--folds", f"be from 1 to {FOLDS}", options.folds, "leave it out for all")
+    if options.circuits is not None and options.circuits < 1:
+        raise ProblemError("--circuits", "be at least 1", options.circuits, "leave it out, or say --no-fit")
     return replace(
         size,
         datasets=datasets,
@@ -161,7 +170,7 @@ def _command(options: argparse.Namespace) -> str:
     words = ["likely", NAME, *(["--quick"] if options.quick else [])]
     for name in ("methods", "datasets"):
         words += [f"--{name}", *getattr(options, name)] if getattr(options, name) else []
-    for name in ("folds", "factuals", "k", "seconds"):
+    for name in ("folds", "factuals", "k", "seconds", "circuits"):
         value = getattr(options, name)
         words += [f"-{name}" if len(name) == 1 else f"--{name}", f"{value:g}"] if value is not None else []
     return " ".join(words)
