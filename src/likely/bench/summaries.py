@@ -159,7 +159,9 @@ def _made(
         own = part[part["method"] == method]
         lines.append((method, *(cell for column in columns for cell in column.cells(own, dataset, method))))
     head = ("method", *(text for column in columns for text in column.titles))
-    return Table(name, title, head, tuple(lines), caption)
+    told = [i for i, text in enumerate(head) if not text.endswith(", paper") or any(line[i] != NOTHING for line in lines)]
+    rows = tuple(tuple(line[i] for i in told) for line in lines)
+    return Table(name, title, tuple(head[i] for i in told), rows, caption)
 
 
 SUCCESS = (
