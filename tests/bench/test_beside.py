@@ -76,8 +76,24 @@ def test_why_numbers_differ(measures: pd.DataFrame) -> None:
     assert any(each.startswith("**Quartile.**") for each in told)
     assert not any(each.startswith("**Optimize.**") for each in told)
     assert "face-knn on adult (100.0 %, paper 79.8 %)" in told[-1]
+    assert len(beside.differences([each for each in beside.beside_paper(measures) if each.method == "face-knn"], measures)) == 3
     ours = measures[measures["method"] != "face-knn"]
     assert not any(each.startswith("**Rivals**") for each in beside.differences(beside.beside_paper(ours), ours))
+
+
+def test_what_is_beyond_is_explained(measures: pd.DataFrame) -> None:
+    told = told_of(measures.assign(distance=measures["distance"].where(measures["method"] != "lice-quartile", 20.0)))
+    assert "The paper's quartile demands next to nothing: our MIO, of which nothing is demanded, has 5.00." in told
+    told = told_of(measures.assign(distance=measures["distance"].where(measures["method"] != "lice-median", 40.0)))
+    assert "Ours are likelier: 12.0, 12.0; paper 12.9 ± 1.02: better" in told
+    unlikely = measures.assign(nll=measures["nll"].where(measures["method"] != "lice-median", 15.0))
+    assert "What we computed does not say why." in told_of(unlikely)
+    closer = unlikely.assign(distance=unlikely["distance"].where(unlikely["method"] != "lice-median", 9.0))
+    assert "Ours are as likely as demanded, and closer: 9.00, 9.00; paper 9.74 ± 6.56: better." in told_of(closer)
+
+
+def told_of(measures: pd.DataFrame) -> str:
+    return " ".join(beside.differences(beside.beside_paper(measures), measures))
 
 
 def test_few_answers_say_nothing(measures: pd.DataFrame) -> None:

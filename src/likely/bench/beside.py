@@ -36,6 +36,7 @@ ON_DATA = (Measure("nll", "NLL"), DISTANCE, CHANGED)
 ON_NETWORKS = (
     Measure("log_likelihood", "log-likelihood", True), Measure("probability", "true probability", True), DISTANCE, CHANGED
 )  # fmt: skip
+_LIKELIHOODS = (ON_DATA[0], *ON_NETWORKS[:2])
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ def differences(found: Sequence[Beside], measures: pd.DataFrame) -> list[str]:
         measures: Of the likeliest valid answers.
     """
     ours = [each for each in found if is_ours(each.method)]
-    methods, datasets = {each.method for each in ours}, list(dict.fromkeys(each.dataset for each in ours))
+    methods, datasets = {each.method for each in ours}, list(dict.fromkeys(each.dataset for each in found))
     asked = measures[measures["dataset"].isin(datasets)].groupby("dataset")[["fold", "place"]].apply(_factuals)
     told = [
         f"**Factuals.** Ours are {_range(asked)} per data set, the paper's 500: chance alone moves a mean of 100 by a tenth of "
@@ -250,7 +251,26 @@ def differences(found: Sequence[Beside], measures: pd.DataFrame) -> list[str]:
             "**Optimize.** Cost and likelihood are traded at the paper's rate, and each may be worse while their sum is the "
             "least."
         )
-    return [*told, *_of_rivals(found, measures)]
+    return [*told, *(_explained(each, ours) for each in ours if each.verdict == "beyond"), *_of_rivals(found, measures)]
+
+
+def _explained(beyond: Beside, ours: Sequence[Beside]) -> str:
+    """Why a number of ours is beyond the paper's spread, as far as the other numbers tell."""
+    head = f"**{beyond.method} on {beyond.dataset}, {beyond.measure.title}** ({beyond.told()})."
+    others = {each.measure: each for each in ours if (each.dataset, each.method) == (beyond.dataset, beyond.method)}
+    likelihood = next((each for each in others.values() if each.measure in _LIKELIHOODS), None)
+    distance = others.get(DISTANCE)
+    if beyond.method == "lice-quartile" and beyond.measure in (DISTANCE, CHANGED):
+        free = next(
+            (each for each in ours if (each.dataset, each.method, each.measure) == (beyond.dataset, "mio", beyond.measure)), None
+        )
+        with_ours = "" if free is None else f": our MIO, of which nothing is demanded, has {digits(free.mean)}"
+        return f"{head} The paper's quartile demands next to nothing{with_ours}."
+    if beyond.measure in _LIKELIHOODS and distance is not None and distance.verdict == "better":
+        return f"{head} Ours are as likely as demanded, and closer: {distance.told()}."
+    if beyond.measure in (DISTANCE, CHANGED) and likelihood is not None and likelihood.verdict == "better":
+        return f"{head} Ours are likelier: {likelihood.told()}; another threshold or rate was kept."
+    return f"{head} What we computed does not say why."
 
 
 def _of_rivals(found: Sequence[Beside], measures: pd.DataFrame) -> list[str]:

@@ -190,7 +190,7 @@ NETWORKS = (
 )
 PLAUSIBILITY = (
     Column("answers", "place", count),
-    Column("LOF", "lof", mean),
+    Column("LOF (median)", "lof", median),
     Column("isolation forest", "isolation", mean),
     Column("flow (log-density)", "flow", median),
     Column("nearest row", "nearest", mean),
