@@ -128,12 +128,12 @@ def test_numbers_of_the_paper() -> None:
 
 
 def test_where_a_rival_is_better(measures: pd.DataFrame) -> None:
-    found = verdicts.wins(measures)
+    found = verdicts.wins(pd.concat([measures, measures.assign(choice="first")]))
     assert [(win.rival, win.criterion.measure) for win in found] == [("nearest-row", "nearest")]
     assert (found[0].theirs, found[0].ours, found[0].factuals, found[0].usable) == (0.0, 4.0, FACTUALS - 1, 0.75)
     summary = verdicts.win_summary(found, 3)
     assert summary.rows[0][:3] == ("distance to the nearest training row", "1 of 3", "nearest-row 1")
-    assert summary.rows[0][3:5] == (f"{found[0].farther:.2g} times", "75 to 75 %")
+    assert summary.rows[0][3:5] == ("2.73 times", "75 %")
     assert found[0].farther == pytest.approx(15.0 / 5.5)
     table = verdicts.win_table(found)
     assert table.rows[0][:4] == ("adult", "distance to the nearest training row", "nearest-row", "0.000")

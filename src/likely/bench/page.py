@@ -58,7 +58,7 @@ def write_tables(results: Results, folder: str | Path, fits: Sequence[Fit] = ())
         The tables, in the order of the page.
     """
     likeliest, first = results.chosen("likeliest"), results.chosen("first")
-    found = verdicts.wins(likeliest)
+    found = verdicts.wins(results.measures)
     besides = beside.beside_paper(likeliest)
     paper = (
         *beside.beside_tables(besides),
