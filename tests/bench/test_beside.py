@@ -32,8 +32,8 @@ def test_the_worse_one_of_mean_and_median_counts() -> None:
 
 def test_what_is_counted() -> None:
     told = beside.counted([found(9.0, 9.0), found(11.0, 9.0), Beside("gmsc", "mio", CHANGED, 9.0, 9.0, Figure(2.0, 1.0))])
-    assert told.startswith("of 3 numbers, 1 are no worse than the paper's mean, 1 are behind it by no more")
-    assert told.endswith("1 by more (mio on gmsc, changed features)")
+    assert told.startswith("of 3 numbers, 1 are no worse than the paper's mean, 1 within its standard deviation, 1")
+    assert told.endswith("1 beyond (mio on gmsc, changed features)")
 
 
 @pytest.fixture

@@ -141,8 +141,8 @@ def counted(found: Iterable[Beside], *, named: bool = True) -> str:
     beyond = [f"{each.method} on {each.dataset}, {each.measure.title}" for each in every if each.verdict == "beyond"]
     which = f" ({'; '.join(beyond)})" if beyond and named else ""
     return (
-        f"of {len(every)} numbers, {number['better']} are no worse than the paper's mean, {number['within']} are behind it by "
-        f"no more than the paper's standard deviation, {number['beyond']} by more{which}"
+        f"of {len(every)} numbers, {number['better']} are no worse than the paper's mean, {number['within']} within its standard "
+        f"deviation, {number['beyond']} beyond{which}"
     )
 
 
