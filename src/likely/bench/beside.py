@@ -242,9 +242,9 @@ def differences(found: Sequence[Beside], measures: pd.DataFrame) -> list[str]:
         )
     if "lice-median" in methods:
         told.append(
-            "**Median.** Ours are proved to be the closest, so a larger distance is one of the question - another circuit, "
-            "another threshold - and not of the search. The table of what a demand costs has the factor: where the paper's is "
-            "1, its threshold changed nothing."
+            "**Median.** Of ten close answers the likeliest counts, as in the paper. Where the closest is proved, a larger distance is "
+            "one of the question - another circuit, another threshold - and not of the search. The table of what a demand costs has "
+            "the factor: where the paper's is 1, its threshold changed nothing."
         )
     if "lice-optimize-1" in methods or "lice-optimize" in methods:
         told.append(
