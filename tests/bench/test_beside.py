@@ -92,6 +92,12 @@ def test_what_is_beyond_is_explained(measures: pd.DataFrame) -> None:
     assert "Ours are as likely as demanded, and closer: 9.00, 9.00; paper 9.74 ± 6.56: better." in told_of(closer)
 
 
+def test_the_answer_held_best_may_explain_it(measures: pd.DataFrame) -> None:
+    far = measures.assign(distance=measures["distance"].where(measures["method"] != "lice-median", 40.0))
+    told = beside.differences(beside.beside_paper(far), far, beside.beside_paper(measures))
+    assert any("the one that is held best has 10.0, 10.0; paper 9.74 ± 6.56: within." in each for each in told)
+
+
 def told_of(measures: pd.DataFrame) -> str:
     return " ".join(beside.differences(beside.beside_paper(measures), measures))
 

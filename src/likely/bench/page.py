@@ -166,7 +166,7 @@ def page_of(
         "## In short",
         "\n".join(f"- {sentence}" for sentence in short),
         f"[The tables and pictures of every data set]({more}) are on a page of their own." if more else "",
-        *_beside_paper(tables, results.chosen("likeliest")),
+        *_beside_paper(tables, results),
         _shown(tables.rivals),
         "## All data sets",
         *(_shown(table, "###") for table in tables.overview),
@@ -199,13 +199,14 @@ def details_of(results: Results, tables: Tables, figures: Sequence[tuple[str, st
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _beside_paper(tables: Tables, likeliest: pd.DataFrame) -> list[str]:
+def _beside_paper(tables: Tables, results: Results) -> list[str]:
     """What the paper has, too, and why the numbers differ."""
     if not tables.paper:
         return []
     parts = ["## Beside the paper", *(_shown(table, "###") for table in tables.paper)]
     if tables.besides:
-        why = "\n".join(f"- {reason}" for reason in beside.differences(tables.besides, likeliest))
+        held = beside.beside_paper(results.chosen("first"))
+        why = "\n".join(f"- {reason}" for reason in beside.differences(tables.besides, results.chosen("likeliest"), held))
         parts.append(f"### Why numbers differ\n\n{why}")
     return parts
 
