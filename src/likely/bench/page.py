@@ -16,7 +16,7 @@ from likely.bench.brief import in_short
 from likely.bench.fit import Fit, fit_table
 from likely.bench.results import Results
 from likely.bench.tables import Table
-from likely.bench.tasks import Task, task
+from likely.bench.tasks import TARGETS, Task, task
 from likely.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -119,7 +119,8 @@ def write_figures(results: Results, folder: str | Path, fits: Sequence[Fit] = ()
             for only_common, which in ((False, "all factuals"), (True, "common factuals")):
                 found = summaries.ranking_of(part, only_common=only_common)
                 if found is not None:
-                    title = f"{dataset}: mean ranks of likelihood on {which}"
+                    judge = "true probability" if dataset in TARGETS else "likelihood"
+                    title = f"{dataset}: mean ranks of {judge} on {which}"
                     file = f"{name}-ranks-{'common' if only_common else 'all'}"
                     keep(file, title, lambda found=found, title=title: figures.critical_differences(found, title))  # type: ignore[misc]
             if part["valid"].any():
