@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likely.bench.fit import fit_table, fitted, learned_by, variation
+from likely.bench import fit as fitting
+from likely.bench.fit import best_fits, fit_table, fitted, learned_by, variation
 from likely.bench.networks import SIZES, SPRINKLER, parse, read_network
 from likely.errors import DatasetError
 from tests.bench.fakes import ASIA, install_asia
@@ -68,3 +69,13 @@ def test_fit_of_a_circuit() -> None:
         estimate, is_exact = variation(network, circuit, np.random.default_rng(0))
     assert not is_exact
     assert estimate == pytest.approx(exact, abs=0.01)
+
+
+def test_fits_are_kept_for_later_sittings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(fitting, "TRAIN", 500)
+    (first,) = best_fits(["sprinkler"], 2, cache=tmp_path, progress=False)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fit-sprinkler-0.pickle", "fit-sprinkler-1.pickle"]
+    assert "by Pearson the best of 2 (the paper: 5) circuits" in fit_table([first]).caption
+    monkeypatch.setattr(fitting, "fitted", lambda *anything: pytest.fail("it was fitted again"))
+    (again,) = best_fits(["sprinkler"], 2, cache=tmp_path, progress=False)
+    assert again.measures == first.measures

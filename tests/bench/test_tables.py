@@ -110,7 +110,8 @@ def test_truth_and_ranks() -> None:
     assert "adult-variants" not in tables
     row = next(row for row in tables["asia-truth"].rows if row[0] == "lice-median")
     assert row[2] == "-1.33 ± 0.150"
-    ranks = summaries.rank_table(measures)
+    assert summaries.rank_table(measures).head == ("method", "asia")
+    ranks = summaries.paper_rank_table(measures)
     assert ranks.head == ("method", "asia", "asia, paper")
     assert ranks.rows[:3] == (("vae", "2.00", "4.87"), ("lice-median", "1.00", "2.35"), ("factuals", "12", summaries.NOTHING))
     assert ranks.rows[3][1] == "< 0.001"
@@ -127,28 +128,55 @@ def test_numbers_of_the_paper() -> None:
 
 
 def test_where_a_rival_is_better(measures: pd.DataFrame) -> None:
-    found = verdicts.wins(measures)
+    found = verdicts.wins(pd.concat([measures, measures.assign(choice="first")]))
     assert [(win.rival, win.criterion.measure) for win in found] == [("nearest-row", "nearest")]
     assert (found[0].theirs, found[0].ours, found[0].factuals, found[0].usable) == (0.0, 4.0, FACTUALS - 1, 0.75)
+    summary = verdicts.win_summary(found, 3)
+    assert summary.rows[0][:3] == ("distance to the nearest training row", "1 of 3", "nearest-row 1")
+    assert summary.rows[0][3:5] == ("2.73 times", "75 %")
+    assert found[0].farther == pytest.approx(15.0 / 5.5)
     table = verdicts.win_table(found)
     assert table.rows[0][:4] == ("adult", "distance to the nearest training row", "nearest-row", "0.000")
 
 
 def test_what_is_promised(measures: pd.DataFrame) -> None:
     row = verdicts.claim_table(measures).rows[0]
-    assert row == ("adult", "lice-median", "12", "11", "100.0 %", "1", "0", "0.0e+00")
-    assert not len(verdicts.refutations(measures))
-    closer = pd.concat([measures, pd.DataFrame([line("nice", 3, nll=11.0, distance=5.0)])])
-    assert verdicts.refutations(closer)["method_other"].tolist() == ["nice"]
+    assert row == ("adult", "lice-median", "12", "11", "100.0 %", "11", "1", "0", "0.0e+00")
+    assert verdicts.promise(measures) == verdicts.Promise(12, 11, 11, 11, 1, 0, 0.0)
+    assert verdicts.promise_table(measures).rows == (("adult", "12", "11", "11", "11", "1", "0", "0"),)
+
+
+def test_proofs_are_checked(measures: pd.DataFrame) -> None:
+    held = measures.assign(choice="first")
+    found = verdicts.checked(held)
+    assert (found.compared, len(found.refuting)) == (0, 0)  # the others are less likely than the proved answers
+    far = pd.concat([held, pd.DataFrame([line("nice", 3, nll=11.0, distance=6.0)])])
+    assert (verdicts.checked(far).compared, len(verdicts.checked(far).refuting)) == (1, 0)
+    closer = pd.concat([held, pd.DataFrame([line("nice", 3, nll=11.0, distance=5.0)])])
+    assert verdicts.checked(closer).refuting["method_other"].tolist() == ["nice"]
     # Whoever breaks a rule, is less likely or misses the margin refutes nothing.
     for more in ({"possible": False}, {"nll": 12.5}, {"by_margin": False}):
-        harmless = pd.concat([measures, pd.DataFrame([line("nice", 3, **{"nll": 11.0, "distance": 5.0, **more})])])
-        assert not len(verdicts.refutations(harmless))
+        harmless = pd.concat([held, pd.DataFrame([line("nice", 3, **{"nll": 11.0, "distance": 5.0, **more})])])
+        assert not len(verdicts.checked(harmless).refuting)
+    # MIO demands no likelihood, and the paper's own programme for a solver proves nothing to us.
+    unlikely = pd.concat([held.replace("lice-median", "mio"), pd.DataFrame([line("nice", 3, nll=50.0, distance=5.0)])])
+    assert verdicts.checked(unlikely).refuting["method_other"].tolist() == ["nice"]
+    assert not verdicts.checked(closer.replace("lice-median", "lice-median-milp")).compared
+
+
+def test_who_fails_always_is_not_ranked(measures: pd.DataFrame) -> None:
+    trees = [line("treecf", p, status="failed", valid=False, actionable=False, possible=False) for p in range(FACTUALS)]
+    found = summaries.ranking_of(pd.concat([measures, pd.DataFrame(trees)]))
+    assert found == summaries.ranking_of(measures)
+    rows = dict(row for row in summaries.usable_table(pd.concat([measures, pd.DataFrame(trees)])).rows)
+    assert rows == {"lice-median": "92", "nearest-row": "75", "vae": "33"}
 
 
 def test_three_forms_of_a_table(tmp_path: Path) -> None:
     table = Table("t", "A title", ("method", "a_b"), (("x & y", "1.0 ± 0.5"), ("p|q", "10 %")), "Said.")
     assert table.to_markdown().splitlines() == ["| method | a_b |", "| --- | ---: |", "| x & y | 1.0 ± 0.5 |", "| p\\|q | 10 % |"]
+    texts = Table("t", "", ("method", "why"), (("a", "3 reasons that are too long to be read as numbers"), ("b", "1")))
+    assert texts.to_markdown().splitlines()[1] == "| --- | --- |"
     assert list(csv.reader(io.StringIO(table.to_csv()))) == [list(table.head), *map(list, table.rows)]
     latex = table.to_latex()
     for text in (r"x \& y & 1.0 $\pm$ 0.5 \\", r"10 \% \\", r"a\_b", r"\label{tab:t}", "A title. Said."):
@@ -181,17 +209,26 @@ def test_the_page(measures: pd.DataFrame, tmp_path: Path) -> None:
     fit = Fit("asia", np.array([-3.0, -1.0]), np.array([-2.5, -1.0]), {**dict.fromkeys(MEASURES, 0.5), "exact": False})
     page = write_page(results, tmp_path / "docs" / "results.md", "likely bench paper", [fit])
     text = page.read_text(encoding="utf-8")
-    assert "No method found an answer that is closer than one that was proved" in text
-    assert "at distance to the nearest training row: nearest-row" in text
-    assert "- vae on adult, 1 times: no answer after 6 s" in text
+    assert "answered 11 of 12 questions; every one of them is valid and actionable" in text
+    assert "For 1 of the others it is proved that there is no answer; none stayed open." in text
+    assert "Of the answers, all are proved to be the best." in text
+    assert "claims and the circuit's: 0, for every answer." in text
+    assert "on some data set at distance to the nearest training row." in text
+    assert "LiCE and MIO on data: of 3 numbers, 2 are no worse than the paper's mean, 1 within" in text
+    assert "[The tables and pictures of every data set](results_all.md)" in text
+    assert "| asia | 0.500 | 0.990 | 0.500 | 0.992 | 0.500 | 1.000 | ~0.500 | 0.073 |" in text
+    details = page.with_name("results_all.md").read_text(encoding="utf-8")
+    assert "- vae on adult, 1 times: no answer after 6 s" in details
     pictures = sorted(file.name for file in (tmp_path / "docs" / "pictures" / "results").iterdir())
     expected = ["adult-distance", "adult-ranks-all", "adult-ranks-common", "adult-trade-off", "fit"]
-    assert pictures == sorted(f"{name}.{ending}" for name in expected for ending in ("png", "svg"))
+    assert pictures == sorted(f"{name}.svg" for name in expected)
+    both = sorted(file.name for file in (tmp_path / "figures").iterdir())
+    assert both == sorted(f"{name}.{ending}" for name in expected for ending in ("png", "svg"))
     for name in expected:
-        assert f"(pictures/results/{name}.svg)" in text
-    assert "| asia | 0.500 | 0.990 | 0.500 | 0.992 | 0.500 | 1.000 | ~0.500 | 0.073 |" in text
+        assert (f"(pictures/results/{name}.svg)" in text) == (name == "fit")
+        assert (f"(pictures/results/{name}.svg)" in details) == (name != "fit")
     for table in write_tables(results, tmp_path / "tables"):
-        assert f"## {table.title}" in text
+        assert table.title in text + details
 
 
 def test_a_picture_is_the_same_file_again(tmp_path: Path) -> None:
@@ -222,16 +259,18 @@ def test_nobody_answers(tmp_path: Path) -> None:
             key = {"dataset": "adult", "fold": 0, "method": method, "place": place}
             lines = ({**key, **nothing, "choice": choice, "error": "it broke"} for choice in ("first", "likeliest"))
             Journal(tmp_path / "measures.jsonl").append(*lines)
-    text = write_page(Results.load(tmp_path), tmp_path / "results.md", "likely bench paper").read_text(encoding="utf-8")
-    assert "- vae on adult, 2 times: it broke" in text
-    assert "Whether a rival is better cannot be told" in text
-    assert "| vae | 2 | 0.0 % |" in text
+    page = write_page(Results.load(tmp_path), tmp_path / "results.md", "likely bench paper")
+    assert "Whether a rival is better cannot be told" in page.read_text(encoding="utf-8")
+    details = page.with_name("results_all.md").read_text(encoding="utf-8")
+    assert "- vae on adult, 2 times: it broke" in details
+    assert "| vae | 2 | 0.0 % |" in details
 
 
 def test_a_page_without_ours_and_one_with_a_refutation(measures: pd.DataFrame, tmp_path: Path) -> None:
     for name in ("rivals", "wrong"):
         (tmp_path / name).mkdir()
     rivals = results_of(measures[measures["method"] == "vae"], tmp_path / "rivals")
-    assert "Neither LiCE nor MIO was part of this run" in page_of(rivals, [], [], "", "likely bench paper")
+    assert "Neither LiCE nor MIO was part of this run" in page_of(rivals, write_tables(rivals, tmp_path / "tables"), [], "", "")
     wrong = pd.concat([measures, pd.DataFrame([line("nice", 3, nll=11.0, distance=5.0)])])
-    assert "a proof does not hold" in page_of(results_of(wrong, tmp_path / "wrong"), [], [], "", "likely bench paper")
+    results = results_of(wrong, tmp_path / "wrong")
+    assert "a proof does not hold" in page_of(results, write_tables(results, tmp_path / "tables"), [], "", "")

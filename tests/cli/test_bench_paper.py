@@ -29,13 +29,14 @@ def test_one_command_writes_everything(tmp_path: Path, capsys: pytest.CaptureFix
     assert str(tmp_path / "run" / "results.md") in said.out
     page = (tmp_path / "run" / "results.md").read_text(encoding="utf-8")
     assert "likely bench paper --quick --methods nearest --datasets wine --factuals 3" in page
-    assert "| nearest | 3 |" in page
+    assert "| nearest | 3 |" in (tmp_path / "run" / "results_all.md").read_text(encoding="utf-8")
     assert (tmp_path / "run" / "figures" / "wine-trade-off.png").stat().st_size > 0
     assert (tmp_path / "run" / "tables" / "wine-success.tex").exists()
     assert main(["bench", "paper", "--quick", *words]) == Code.USAGE
     assert "go on with it" in capsys.readouterr().err
     assert main(["bench", "paper", "--quick", *words, "--resume", "--page", str(tmp_path / "page.md")]) == Code.ANSWER
     assert (tmp_path / "page.md").exists()
+    assert (tmp_path / "pictures" / "page" / "wine-trade-off.svg").exists()
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,7 @@ def test_one_command_writes_everything(tmp_path: Path, capsys: pytest.CaptureFix
         (["--datasets", "unknown"], "be one of gmsc"),
         (["--datasets", "wine", "--folds", "6"], "from 1 to 5"),
         (["--datasets", "wine", "--factuals", "0"], "at least 1"),
+        (["--datasets", "wine", "--circuits", "0"], "at least 1"),
     ],
 )
 def test_refusals(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

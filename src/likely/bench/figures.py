@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 #: The axes of the paper's Figure 1.
 AMOUNT, DURATION = "amount", "duration"
-_STYLES = ("-", "--", ":", "-.")
+_STYLES, _MARKERS = ("-", "--", ":", "-."), "os^D"
+#: The rivals of the paper's Figure 1; more would hide each other.
+_SHOWN = ("lice-median", "lice-optimize", "mio", "dice-gradient", "vae", "c-chvae", "face-knn", "face-epsilon", "proplace")
 
 
 def motivating(task: Task, measures: pd.DataFrame, place: int | None = None) -> Figure:
@@ -28,15 +30,28 @@ def motivating(task: Task, measures: pd.DataFrame, place: int | None = None) -> 
     Args:
         task: A fold of Credit.
         measures: Of one choice among answers.
-        place: Of the factual; left out, the one that most methods explain, and of these the first.
+        place: Of the factual; left out, the first of those that most methods explain, and whose answers differ most.
     """
     mine = measures[(measures["dataset"] == task.word) & (measures["fold"] == task.fold) & measures["valid"].astype(bool)]
+    if mine["method"].isin(_SHOWN).any():
+        mine = mine[mine["method"].isin(_SHOWN)]
     if place is None:
-        place = int(np.argmax(np.bincount(mine["place"].to_numpy(dtype=np.intp), minlength=1)))
+        place = _telling(task, mine)
     points = {"factual": task.factuals.iloc[place]}
     for answer in mine[mine["place"] == place].itertuples(index=False):
         points[str(answer.method)] = task.data.schema.decode(np.array([answer.row], dtype=np.float64)).iloc[0]
     return plot_density(task.data.circuit, AMOUNT, DURATION, points=points)
+
+
+def _telling(task: Task, answers: pd.DataFrame) -> int:
+    """The place of the first factual that most methods explain, and of these with most answers that lie apart."""
+    columns = [task.data.schema.index(name) for name in (AMOUNT, DURATION)]
+    best, found = (0, 0), 0
+    for place, part in answers.groupby("place"):
+        apart = {tuple(row[column] for column in columns) for row in part["row"]}
+        if (len(part), len(apart)) > best:
+            best, found = (len(part), len(apart)), int(str(place))
+    return found
 
 
 def critical_differences(found: Comparison, title: str = "") -> Figure:
@@ -90,7 +105,7 @@ def validity_after_distance(part: pd.DataFrame, title: str = "") -> Figure:
         part: The answers to the questions of one data set.
         title: What was compared.
     """
-    figure, ax = canvas.figure_of(None, (8.0, 4.6))
+    figure, ax = canvas.figure_of(None, _size(part))
     usable = part[part["valid"].astype(bool) & part["actionable"].astype(bool)]
     farthest = float(usable["distance"].quantile(0.98)) if len(usable) else 1.0
     for name, look in _looks(methods_of(part)).items():
@@ -112,17 +127,21 @@ def trade_off(part: pd.DataFrame, title: str = "") -> Figure:
         part: The answers to the questions of one data set.
         title: What was compared.
     """
-    figure, ax = canvas.figure_of(None, (8.0, 4.6))
+    figure, ax = canvas.figure_of(None, _size(part))
     valid = part[part["valid"].astype(bool)]
-    for name, look in _looks(methods_of(valid)).items():
+    for place, (name, look) in enumerate(_looks(methods_of(part)).items()):
         own = valid[valid["method"] == name]
+        if not len(own):
+            continue
         (x, y), (x_low, y_low), (x_high, y_high) = (
             own[["distance", "nll"]].quantile(share).to_numpy(dtype=np.float64) for share in (0.5, 0.25, 0.75)
         )
         spread = [[x - x_low], [x_high - x]], [[y - y_low], [y_high - y]]
-        marker = "o" if is_ours(name) else "s"
-        colour = look["color"]
-        ax.errorbar([x], [y], xerr=spread[0], yerr=spread[1], fmt=marker, color=colour, elinewidth=0.6, label=name)
+        edge, size = (canvas.INK, 9.0) if is_ours(name) else (look["color"], 6.0)
+        ax.errorbar(
+            [x], [y], xerr=spread[0], yerr=spread[1], fmt=_MARKERS[place // 10 % len(_MARKERS)], color=look["color"],
+            markeredgecolor=edge, markersize=size, elinewidth=0.6, label=name,
+        )  # fmt: skip
     _named(ax, "distance", "negative log-likelihood (nats)", title)
     return figure
 
@@ -151,6 +170,11 @@ def _named(ax: Axes, x: str, y: str, title: str) -> None:
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+
+
+def _size(part: pd.DataFrame) -> tuple[float, float]:
+    """In inches: high enough for the names of all methods, one below another."""
+    return 9.0, max(4.6, 0.8 + 0.2 * len(methods_of(part)))
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:

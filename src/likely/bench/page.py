@@ -1,20 +1,22 @@
-"""All that a run shows, in files: tables, pictures, and a page that has both and says where a rival is better."""
+"""All that a run shows, in files: tables, pictures, a page that people read, and one with all of every data set."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from likely._files import write_text
-from likely.bench import summaries, verdicts
+from likely.bench import beside, summaries, verdicts
+from likely.bench.brief import in_short
 from likely.bench.fit import Fit, fit_table
 from likely.bench.results import Results
 from likely.bench.tables import Table
-from likely.bench.tasks import Task, task
+from likely.bench.tasks import TARGETS, Task, task
 from likely.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -24,7 +26,27 @@ if TYPE_CHECKING:
 MOTIVATING = "credit"
 
 
-def write_tables(results: Results, folder: str | Path, fits: Sequence[Fit] = ()) -> list[Table]:
+@dataclass(frozen=True)
+class Tables:
+    """Every table of a run, by the part of the page that it belongs to."""
+
+    #: Beside the paper's numbers.
+    paper: tuple[Table, ...]
+    #: Where rivals are better, measure by measure.
+    rivals: Table
+    #: Over all data sets.
+    overview: tuple[Table, ...]
+    #: Data set by data set, and the longest ones.
+    details: tuple[Table, ...]
+    #: What they were made from: where rivals are better, and what the paper has, too.
+    wins: tuple[verdicts.Win, ...] = ()
+    besides: tuple[beside.Beside, ...] = ()
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter((*self.paper, self.rivals, *self.overview, *self.details))
+
+
+def write_tables(results: Results, folder: str | Path, fits: Sequence[Fit] = ()) -> Tables:
     """Every table of a run as Markdown, LaTeX and CSV.
 
     Args:
@@ -36,14 +58,28 @@ def write_tables(results: Results, folder: str | Path, fits: Sequence[Fit] = ())
         The tables, in the order of the page.
     """
     likeliest, first = results.chosen("likeliest"), results.chosen("first")
-    made = [
-        verdicts.claim_table(first),
-        verdicts.win_table(verdicts.wins(likeliest)),
-        *summaries.tables_of(likeliest),
-        summaries.rank_table(likeliest),
-        summaries.rank_table(likeliest, only_common=True),
-        *([fit_table(fits)] if fits else []),
-    ]
+    found = verdicts.wins(results.measures)
+    besides = beside.beside_paper(likeliest)
+    paper = (
+        *beside.beside_tables(besides),
+        beside.demand_table(likeliest),
+        beside.time_table(likeliest),
+        beside.error_table(likeliest),
+        summaries.paper_rank_table(likeliest),
+    )
+    made = Tables(
+        paper=(*(table for table in paper if table.rows), *([fit_table(fits)] if fits else [])),
+        rivals=verdicts.win_summary(found, likeliest["dataset"].nunique()),
+        overview=(
+            verdicts.promise_table(first),
+            summaries.usable_table(likeliest),
+            summaries.rank_table(likeliest),
+            summaries.rank_table(likeliest, only_common=True),
+        ),
+        details=(*summaries.tables_of(likeliest), verdicts.claim_table(first), verdicts.win_table(found)),
+        wins=tuple(found),
+        besides=tuple(besides),
+    )
     for table in made:
         table.save(folder)
     return made
@@ -83,7 +119,8 @@ def write_figures(results: Results, folder: str | Path, fits: Sequence[Fit] = ()
             for only_common, which in ((False, "all factuals"), (True, "common factuals")):
                 found = summaries.ranking_of(part, only_common=only_common)
                 if found is not None:
-                    title = f"{dataset}: mean ranks of likelihood on {which}"
+                    judge = "true probability" if dataset in TARGETS else "likelihood"
+                    title = f"{dataset}: mean ranks of {judge} on {which}"
                     file = f"{name}-ranks-{'common' if only_common else 'all'}"
                     keep(file, title, lambda found=found, title=title: figures.critical_differences(found, title))  # type: ignore[misc]
             if part["valid"].any():
@@ -107,8 +144,10 @@ def _motivating_task(results: Results) -> Task | None:
     return task(MOTIVATING, int(folds.iloc[0]), int(run["factuals"]), int(run["seed"]), run["most_rows"])
 
 
-def page_of(results: Results, tables: Sequence[Table], figures: Sequence[tuple[str, str]], pictures: str, command: str) -> str:
-    """The page of a run, in Markdown.
+def page_of(
+    results: Results, tables: Tables, figures: Sequence[tuple[str, str]], pictures: str, command: str, more: str = ""
+) -> str:
+    """The page of a run, in Markdown: what it shows in short, beside the paper, where rivals are better.
 
     Args:
         results: The run.
@@ -116,29 +155,77 @@ def page_of(results: Results, tables: Sequence[Table], figures: Sequence[tuple[s
         figures: What `write_figures` made.
         pictures: Where the pictures are, from the page.
         command: What made the run.
+        more: The page with the tables and pictures of every data set, from this one.
     """
-    refuted = verdicts.refutations(results.chosen("first"))
-    found = verdicts.wins(results.chosen("likeliest"))
+    short = in_short(results, tables.wins, tables.besides)
     parts = [
         "# Results",
-        "This page was written by `likely bench paper` from one run: every number on it is computed.",
+        "This page was written by `likely bench paper` from one run: every number on it is computed. "
+        "[Methods beside each other](bench.md) has the protocol, and what each measure is.",
         f"```text\n{command}\n```",
         _made_by(results),
-        "## What is promised",
-        _refuted(refuted),
-        _wins_in_words(found, results.measures),
-        *(_shown(table) for table in tables),
-        "## Pictures" if figures else "",
-        *(f"### {title}\n\n![{title}]({pictures}/{name}.svg)" for name, title in figures),
-        _notes(results.chosen("first")),
+        "## In short",
+        "\n".join(f"- {sentence}" for sentence in short),
+        f"[The tables and pictures of every data set]({more}) are on a page of their own." if more else "",
+        *_beside_paper(tables, results),
+        _shown(tables.rivals),
+        "## All data sets",
+        *(_shown(table, "###") for table in tables.overview),
+        "## Pictures" if _general(figures) else "",
+        *(_picture(each, pictures) for each in _general(figures)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _shown(table: Table) -> str:
+def details_of(results: Results, tables: Tables, figures: Sequence[tuple[str, str]], pictures: str, back: str) -> str:
+    """The page with the tables and pictures of every data set.
+
+    Args:
+        results: The run.
+        tables: What `write_tables` made.
+        figures: What `write_figures` made.
+        pictures: Where the pictures are, from the page.
+        back: The page of the run, from this one.
+    """
+    parts = [
+        "# Results, data set by data set",
+        f"Every table and picture of the run that [Results]({back}) is about; every number is computed.",
+    ]
+    for dataset in dict.fromkeys(map(str, results.measures["dataset"])):
+        parts.append(f"## {dataset}")
+        parts += [_shown(table, "###") for table in tables.details if table.title.startswith(f"{dataset}: ")]
+        parts += [_picture(each, pictures, "####") for each in figures if each[1].startswith(f"{dataset}: ")]
+    parts += [_shown(table) for table in tables.details if ": " not in table.title]
+    parts.append(_notes(results.chosen("first")))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _beside_paper(tables: Tables, results: Results) -> list[str]:
+    """What the paper has, too, and why the numbers differ."""
+    if not tables.paper:
+        return []
+    parts = ["## Beside the paper", *(_shown(table, "###") for table in tables.paper)]
+    if tables.besides:
+        held = beside.beside_paper(results.chosen("first"))
+        why = "\n".join(f"- {reason}" for reason in beside.differences(tables.besides, results.chosen("likeliest"), held))
+        parts.append(f"### Why numbers differ\n\n{why}")
+    return parts
+
+
+def _general(figures: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pictures that are of no data set in particular."""
+    return [each for each in figures if ": " not in each[1]]
+
+
+def _picture(figure: tuple[str, str], pictures: str, level: str = "###") -> str:
+    name, title = figure
+    return f"{level} {title}\n\n![{title}]({pictures}/{name}.svg)"
+
+
+def _shown(table: Table, level: str = "##") -> str:
     if not table.rows:
-        return f"## {table.title}\n\n{table.caption} There is none in this run."
-    return f"## {table.title}\n\n{table.to_markdown()}\n{table.caption}"
+        return f"{level} {table.title}\n\n{table.caption} There is none in this run."
+    return f"{level} {table.title}\n\n{table.to_markdown()}\n{table.caption}"
 
 
 def _made_by(results: Results) -> str:
@@ -151,33 +238,6 @@ def _made_by(results: Results) -> str:
         f"each{rows}; {run['refits']} models retrained per fold. {machine['processor']}, {machine['cores']} "
         f"cores; sittings: {len(results.sittings)}. {versions}."
     )
-
-
-def _refuted(found: pd.DataFrame) -> str:
-    if not len(found):
-        return "No method found an answer that is closer than one that was proved to be the closest, and as likely."
-    return (
-        f"**{len(found)} answers are closer than one that was proved to be the closest, and as likely: a proof does not hold.** "
-        f"The first: {found.iloc[0].to_dict()}"
-    )
-
-
-def _wins_in_words(found: list[verdicts.Win], measures: pd.DataFrame) -> str:
-    """Where rivals are better; and if none is, whether that could have been seen."""
-    if not any(map(summaries.is_ours, measures["method"])):
-        return "Neither LiCE nor MIO was part of this run."
-    asked = measures.groupby("dataset")[["fold", "place"]].apply(lambda part: len(part.drop_duplicates()))
-    if not found and asked.max() < verdicts.FEWEST:
-        return f"Whether a rival is better cannot be told: that takes {verdicts.FEWEST} factuals of a data set at least."
-    if not found:
-        return "No rival is better than every variant of LiCE and MIO at anything that is measured."
-    by: dict[str, list[str]] = {}
-    for win in found:
-        by.setdefault(win.criterion.title, [])
-        if win.rival not in by[win.criterion.title]:
-            by[win.criterion.title].append(win.rival)
-    told = "; ".join(f"at {title}: {', '.join(rivals)}" for title, rivals in by.items())
-    return f"A rival is better than every variant of LiCE and MIO on some data set {told}. The second table below has them all."
 
 
 def _notes(first: pd.DataFrame) -> str:
@@ -197,7 +257,7 @@ def _first_line(part: pd.DataFrame) -> Any:
 
 
 def write_page(results: Results, page: str | Path, command: str, fits: Sequence[Fit] = ()) -> Path:
-    """Write tables, pictures and the page of a run.
+    """Write tables, pictures and the pages of a run: the one that is named, and beside it one with all data sets.
 
     Args:
         results: The run; tables and pictures go into its folder, too.
@@ -208,8 +268,20 @@ def write_page(results: Results, page: str | Path, command: str, fits: Sequence[
     tables = write_tables(results, results.folder / "tables", fits)
     place = Path(page)
     place.parent.mkdir(parents=True, exist_ok=True)
-    pictures = results.folder / "figures" if place.parent == results.folder else place.parent / "pictures" / place.stem
-    figures = write_figures(results, pictures, fits)
-    beside = Path(os.path.relpath(pictures, place.parent)).as_posix()
-    write_text(place, page_of(results, tables, figures, beside, command))
+    figures = write_figures(results, results.folder / "figures", fits)
+    pictures = results.folder / "figures"
+    if place.parent != results.folder:
+        pictures = _copied(figures, pictures, place.parent / "pictures" / place.stem)
+    there = Path(os.path.relpath(pictures, place.parent)).as_posix()
+    details = place.with_name(f"{place.stem}_all.md")
+    write_text(place, page_of(results, tables, figures, there, command, details.name))
+    write_text(details, details_of(results, tables, figures, there, place.name))
+    return place
+
+
+def _copied(figures: Sequence[tuple[str, str]], home: Path, place: Path) -> Path:
+    """The pictures that a page shows, beside it."""
+    place.mkdir(parents=True, exist_ok=True)
+    for name, _ in figures:
+        write_text(place / f"{name}.svg", (home / f"{name}.svg").read_text(encoding="utf-8"))
     return place

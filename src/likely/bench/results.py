@@ -35,6 +35,8 @@ class Results:
     measures: pd.DataFrame
     #: A row per data set, fold and method: what fitting took.
     fits: pd.DataFrame
+    #: How long was waited for methods, fitting included; of who was ended, at least so long as it was told to take.
+    seconds: float = 0.0
 
     @classmethod
     def load(cls, folder: str | Path) -> Results:
@@ -55,7 +57,7 @@ class Results:
         fits = pd.DataFrame([event for event in events if "fit_seconds" in event])
         if len(fits):
             fits = fits.drop_duplicates(["dataset", "fold", "method"], keep="last").reset_index(drop=True)
-        return cls(home, sittings, table, fits)
+        return cls(home, sittings, table, fits, _waited(events) + (float(fits["fit_seconds"].sum()) if len(fits) else 0.0))
 
     def chosen(self, choice: str = "likeliest") -> pd.DataFrame:
         """The measures of one choice among the answers.
@@ -75,6 +77,16 @@ class Results:
         except MissingExtraError:
             return None
         return file
+
+
+def _waited(events: Iterable[dict[str, Any]]) -> float:
+    """How long was waited for answers, in all."""
+    limit, total = 0.0, 0.0
+    for event in events:
+        limit = event["run"]["seconds"] if "run" in event else limit
+        ended = event.get("status") == "overtime" and not str(event.get("error")).startswith("not tried")
+        total += event.get("waited", limit if ended else 0.0) if "place" in event else 0.0
+    return total
 
 
 def _ordered(table: pd.DataFrame, sittings: Sequence[dict[str, Any]]) -> pd.DataFrame:

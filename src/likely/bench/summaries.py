@@ -140,6 +140,15 @@ def is_ours(method: str) -> bool:
     return method.lower().startswith(("lice", "mio"))
 
 
+def is_exact(method: str) -> bool:
+    """Whether a method is LiCE or MIO by this package's engine, and not the paper's programme for a solver.
+
+    Args:
+        method: Its name.
+    """
+    return is_ours(method) and not method.lower().endswith("milp")
+
+
 def _made(
     name: str, title: str, part: pd.DataFrame, columns: Sequence[Column], caption: str, methods: Sequence[str] | None = None
 ) -> Table:
@@ -150,7 +159,9 @@ def _made(
         own = part[part["method"] == method]
         lines.append((method, *(cell for column in columns for cell in column.cells(own, dataset, method))))
     head = ("method", *(text for column in columns for text in column.titles))
-    return Table(name, title, head, tuple(lines), caption)
+    told = [i for i, text in enumerate(head) if not text.endswith(", paper") or any(line[i] != NOTHING for line in lines)]
+    rows = tuple(tuple(line[i] for i in told) for line in lines)
+    return Table(name, title, tuple(head[i] for i in told), rows, caption)
 
 
 SUCCESS = (
@@ -179,7 +190,7 @@ NETWORKS = (
 )
 PLAUSIBILITY = (
     Column("answers", "place", count),
-    Column("LOF", "lof", mean),
+    Column("LOF (median)", "lof", median),
     Column("isolation forest", "isolation", mean),
     Column("flow (log-density)", "flow", median),
     Column("nearest row", "nearest", mean),
@@ -265,6 +276,34 @@ def _of_dataset(part: pd.DataFrame, dataset: str) -> list[Table]:
     return made
 
 
+def usable_table(measures: pd.DataFrame) -> Table:
+    """For which share of the factuals each method has a valid and actionable answer, a column per data set.
+
+    Args:
+        measures: Of one choice among answers.
+    """
+    whole = prepared(measures)
+    datasets = list(dict.fromkeys(map(str, whole["dataset"])))
+    shares = without_failing(whole).pivot_table("usable", "method", "dataset", "mean").reindex(columns=datasets)
+    numbers = dict(zip(shares.index, shares.to_numpy(dtype=np.float64).tolist(), strict=True))
+    lines = [(name, *map(_share, numbers[name])) for name in methods_of(whole) if name in numbers]
+    caption = f"The share of the factuals, in percent. {NOTHING}: it does not explain this model, or was not asked. {LIKELIEST}"
+    return Table("usable", "Who has a valid and actionable answer", ("method", *datasets), tuple(lines), caption)
+
+
+def without_failing(measures: pd.DataFrame) -> pd.DataFrame:
+    """Without methods that failed on every factual of a data set, as those for trees do where the model is a network.
+
+    Args:
+        measures: Of one choice among answers.
+    """
+    return measures[~(measures["status"] == "failed").groupby([measures["dataset"], measures["method"]]).transform("all")]
+
+
+def _share(number: float) -> str:
+    return NOTHING if math.isnan(number) else f"{100 * number:.0f}"
+
+
 # -- ranks -------------------------------------------------------------------------------------------------------------
 
 
@@ -309,7 +348,7 @@ def ranking_of(part: pd.DataFrame, *, only_common: bool = False) -> statistics.C
     measure = "probability" if truth else "nll"
     if measure not in part:
         return None
-    scores = scores_of(part, measure, more_is_better=truth)
+    scores = scores_of(without_failing(part), measure, more_is_better=truth)
     if only_common:
         scores = statistics.common(scores)
     if len(scores) < 1 or scores.shape[1] < 2:
@@ -329,15 +368,37 @@ def rank_table(measures: pd.DataFrame, *, only_common: bool = False) -> Table:
         found = ranking_of(measures[measures["dataset"] == dataset], only_common=only_common)
         if found is not None:
             columns[dataset] = _rank_cells(found, methods)
-            beside = [figure("ranks", dataset, method, "rank") for method in methods]
-            if not only_common and any(beside):
-                told = [NOTHING if one is None else digits(one.mean) for one in beside]
-                columns[f"{dataset}, paper"] = [*told, NOTHING, NOTHING, NOTHING]
-    lines = zip([*methods, "factuals", "p of Friedman", "critical difference"], *columns.values(), strict=True)
     which = "common factuals" if only_common else "all factuals"
-    caption = "By true probability, where it is known, else by the circuit's; no valid answer is last."
-    name, head = f"ranks-{'common' if only_common else 'all'}", ("method", *columns)
-    return Table(name, f"Mean ranks on {which}", head, tuple(lines) if columns else (), caption)
+    return _ranks(f"ranks-{'common' if only_common else 'all'}", f"Mean ranks on {which}", methods, columns)
+
+
+def paper_rank_table(measures: pd.DataFrame) -> Table:
+    """The mean ranks among the methods that the paper ranks, with its own beside.
+
+    Args:
+        measures: Of one choice among answers.
+    """
+    columns: dict[str, list[str]] = {}
+    ranked = {name for dataset in TARGETS for name in methods_of(measures) if figure("ranks", dataset, name, "rank")}
+    methods = [name for name in methods_of(measures) if name in ranked]
+    part = measures[measures["method"].isin(methods) & measures["dataset"].isin(list(TARGETS))]
+    for dataset in map(str, dict.fromkeys(part["dataset"])):
+        found = ranking_of(part[part["dataset"] == dataset])
+        if found is not None:
+            columns[dataset] = _rank_cells(found, methods)
+            beside = [figure("ranks", dataset, method, "rank") for method in methods]
+            told = [NOTHING if one is None else digits(one.mean) for one in beside]
+            columns[f"{dataset}, paper"] = [*told, NOTHING, NOTHING, NOTHING]
+    return _ranks("ranks-paper", "Mean ranks of true probability, among the paper's methods", methods, columns)
+
+
+def _ranks(name: str, title: str, methods: Sequence[str], columns: dict[str, list[str]]) -> Table:
+    lines = zip([*methods, "factuals", "p of Friedman", "critical difference"], *columns.values(), strict=True)
+    caption = (
+        "By true probability, where it is known, else by the circuit's; no valid answer is last. Methods that failed on every "
+        "factual are left out."
+    )
+    return Table(name, title, ("method", *columns), tuple(lines) if columns else (), caption)
 
 
 def _rank_cells(found: statistics.Comparison, methods: Sequence[str]) -> list[str]:

@@ -11,6 +11,9 @@ from likely._files import write_text
 
 _LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "±": r"$\pm$", "\N{EN DASH}": "--"}
 
+#: How numbers begin that do not begin with a digit, and how long a cell of numbers is at most.
+_SIGNS, _LONGEST = ("-", "~", "<", "\N{EN DASH}", ""), 24
+
 
 @dataclass(frozen=True)
 class Table:
@@ -26,7 +29,8 @@ class Table:
 
     def to_markdown(self) -> str:
         """For pages."""
-        rule = "| --- |" + " ---: |" * (len(self.head) - 1)
+        cells = list(zip(*self.rows, strict=True)) or [()] * len(self.head)
+        rule = "| --- |" + "".join(" ---: |" if _short_numbers(column) else " --- |" for column in cells[1:])
         lines = [_line(self.head), rule, *(_line(row) for row in self.rows)]
         return "\n".join(lines) + "\n"
 
@@ -57,6 +61,11 @@ class Table:
         home.mkdir(parents=True, exist_ok=True)
         for ending, text in (("md", self.to_markdown()), ("tex", self.to_latex()), ("csv", self.to_csv())):
             write_text(home / f"{self.name}.{ending}", text)
+
+
+def _short_numbers(cells: tuple[str, ...]) -> bool:
+    """Whether a column is read from the right: numbers, and what is said where there is none."""
+    return all(len(cell) <= _LONGEST and (cell[:1].isdigit() or cell[:1] in _SIGNS) for cell in cells)
 
 
 def _line(cells: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ from likely.bench.results import TABLE, Results
 from likely.bench.running import run as run_benchmark
 from likely.bench.supervising import Patience
 from likely.bench.tasks import FACTUALS, FOLDS, NAMES, TARGETS, check_available
-from likely.bench.verdicts import refutations
+from likely.bench.verdicts import checked
 from likely.cli.codes import Code
 from likely.errors import LikelyError, ProblemError
 
@@ -81,6 +81,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--seconds", metavar="S", type=float, help="per question, at most (60)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of everything that is drawn (0)")
     parser.add_argument("--jobs", metavar="N", type=int, help="methods that work at a time (1; --quick: one per core)")
+    parser.add_argument("--circuits", metavar="N", type=int, help="per network in the table of fit, of which the best counts (5)")
     parser.add_argument("--no-fit", action="store_true", help="leave the table of fit out")
     parser.add_argument("-o", "--out", metavar="FOLDER", default=OUT, help=f"where all of it goes ({OUT})")
     parser.add_argument("--resume", action="store_true", help="go on with the run in the folder; what failed is tried again")
@@ -100,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(f"likely: interrupted; go on with --resume --out {options.out}", file=sys.stderr)
         return Code.INTERRUPTED
-    fits = [] if options.no_fit else _fits(size)
+    fits = [] if options.no_fit else _fits(size, results.folder / "cache")
     page = write_page(results, options.page or Path(options.out) / "results.md", _command(options), fits)
     return _said(results, page)
 
@@ -110,7 +111,7 @@ def _said(results: Results, page: Path) -> int:
     table = results.folder / TABLE
     kept = f"{table}" if table.exists() else f"{results.folder}/measures.jsonl (pip install 'likely[bench]' for Parquet)"
     print(f"{page}: tables, pictures and what they show\n{results.folder}/tables: Markdown, LaTeX, CSV\n{kept}: all measures")
-    wrong = refutations(results.chosen("first"))
+    wrong = checked(results.measures).refuting
     if len(wrong):
         print(f"likely: {len(wrong)} answers are closer than one that was proved to be the closest", file=sys.stderr)
         return Code.FAILED
@@ -128,10 +129,18 @@ def _size(options: argparse.Namespace) -> Size:
     """The protocol, or the quick one, with what is said differently."""
     size = QUICK if options.quick else WHOLE
     datasets = tuple(options.datasets) if options.datasets else tuple(name for name in size.datasets if _is_there(name))
-    given = {"folds": options.folds, "factuals": options.factuals, "k": options.k, "jobs": options.jobs}
+    given = {
+        "folds": options.folds,
+        "factuals": options.factuals,
+        "k": options.k,
+        "jobs": options.jobs,
+        "seeds": options.circuits,
+    }
     seconds = size.patience.seconds if options.seconds is None else options.seconds
     if options.folds is not None and not 1 <= options.folds <= FOLDS:
         raise ProblemError("--folds", f"be from 1 to {FOLDS}", options.folds, "leave it out for all")
+    if options.circuits is not None and options.circuits < 1:
+        raise ProblemError("--circuits", "be at least 1", options.circuits, "leave it out, or say --no-fit")
     return replace(
         size,
         datasets=datasets,
@@ -150,10 +159,10 @@ def _is_there(name: str) -> bool:
     return True
 
 
-def _fits(size: Size) -> list[Fit]:
-    """Circuits of the Bayesian networks that can be read."""
+def _fits(size: Size, cache: Path) -> list[Fit]:
+    """Circuits of the Bayesian networks that can be read; what was fitted before is in the cache."""
     asked = [name for name in size.networks if name == "sprinkler" or _is_there(next(iter(TARGETS)))]
-    return best_fits(asked, size.seeds)
+    return best_fits(asked, size.seeds, cache=cache)
 
 
 def _command(options: argparse.Namespace) -> str:
@@ -161,7 +170,7 @@ def _command(options: argparse.Namespace) -> str:
     words = ["likely", NAME, *(["--quick"] if options.quick else [])]
     for name in ("methods", "datasets"):
         words += [f"--{name}", *getattr(options, name)] if getattr(options, name) else []
-    for name in ("folds", "factuals", "k", "seconds"):
+    for name in ("folds", "factuals", "k", "seconds", "circuits"):
         value = getattr(options, name)
         words += [f"-{name}" if len(name) == 1 else f"--{name}", f"{value:g}"] if value is not None else []
     return " ".join(words)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from likely.bench.methods import METHODS
 from likely.bench.methods.growing_spheres import sparser
 from tests.bench.methods.examples import asked, fitted, loans, moons
 
@@ -103,3 +105,15 @@ def test_face_goes_the_shortest_way() -> None:
     for middle in range(size + 1):
         graph = np.minimum(graph, graph[:, [middle]] + graph[[middle]])
     np.testing.assert_allclose(method.paths(question)[0], graph[size, :size], rtol=1e-9)
+
+
+def test_face_goes_past_rows_that_are_equal() -> None:
+    """Where every row is there thirty times, its twenty neighbours would be its equals: no path led anywhere."""
+    data, model, form = moons()
+    once: Any = fitted("face-knn", moons)
+    often: Any = METHODS["face-knn"]()
+    rows = np.tile(np.arange(60), 30)
+    often.fit(replace(data, X=data.X.iloc[rows], y=data.y.iloc[rows]), model, form)
+    assert len(often.points) <= 60
+    assert len(once.points) == 190  # none of 200 is another's equal; the least dense are left out
+    assert len(often.generate(asked(moons(), 4)).rows)

@@ -2,8 +2,8 @@
 
 Rows are nodes; an edge joins two that are within `epsilon` of each other (Euclidean, on points of [0, 1]^n), or of which one is
 among the `neighbours` nearest of the other. Its length is its distance times -log of the density at its middle, relative to the
-densest row; rows below the `density` quantile are no nodes, so that every path stays where data are. The answer is the nearest
-row by path that the model rightly gives the wanted class.
+densest row; rows below the `density` quantile are no nodes, so that every path stays where data are. Equal rows are one node. The
+answer is the nearest row by path that the model rightly gives the wanted class.
 
 It gets all rules: a row that breaks one for this factual is no end of a path, if there is another.
 """
@@ -27,6 +27,12 @@ MOST_ROWS = 2000
 _DENSEST = 0.99
 
 
+def _apart(points: Numbers, classes: NDArray[np.intp], places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The places of rows that differ in a number or the class: equal ones would have nobody but each other for neighbours."""
+    first = np.unique(np.column_stack([points, classes]), axis=0, return_index=True)[1]
+    return places[np.sort(first)]
+
+
 class Face(Rival):
     """The graph of the training rows.
 
@@ -48,12 +54,14 @@ class Face(Rival):
         known = self.known
         rng = np.random.default_rng(known.data.seed)
         places = np.sort(rng.permutation(len(known.rows))[:MOST_ROWS])
+        drawn = known.points[places]
+        places = _apart(drawn, known.true[places], places)
         points = known.points[places]
         count = min(self.neighbours + 1, len(points))
         self._near = NearestNeighbors(n_neighbors=count).fit(points)
         far = self._near.kneighbors(points)[0][:, -1]
         self.radius = self.epsilon if self.epsilon is not None else float(np.median(far))
-        self._kernel = KernelDensity(bandwidth=max(float(np.median(far)) / 2, 1e-3)).fit(points)
+        self._kernel = KernelDensity(bandwidth=max(float(np.median(far)) / 2, 1e-3)).fit(drawn)
         logs = self._kernel.score_samples(points)
         self._least, self._top = float(np.quantile(logs, self.density)), float(logs.max())
         self.places = places[logs >= self._least]
