@@ -45,7 +45,7 @@ class PartPricing {
       if (problem.rules.linear[r].applies(problem.domain, node.box)) rules_.push_back(r);
   }
 
-  // Another inequality that follows from units, in place of the one that there is.
+  // One more inequality that follows from units, of this part alone; another one takes its place.
   void set_units(const Relaxation& of_units) {
     if (!own_) {
       goals_.push_back(relaxations_.size());
@@ -278,7 +278,7 @@ class PartPricing {
   Likelihood::Priced& priced_;
   std::vector<const Relaxation*> relaxations_;  // of goals, and what follows from the prices of units
   std::vector<std::size_t> goals_, rules_;
-  bool own_ = false;
+  bool own_ = false;  // whether the last of them is of this part alone
 };
 
 }  // namespace likely::search
