@@ -207,7 +207,7 @@ inline constexpr std::uint64_t kNodesBetweenWalks = 8;
 // They are sought at a cost that is this share of what is left above the node's bound, up to this share of it (within limits, in
 // nats). They are of use if they raise the bound by this share of it; where they are not, they pause for 1, 3 and 7 nodes on the
 // way down. With a weight, they wait until no more nats are left.
-inline constexpr std::uint64_t kNodesBeforeUnitPrices = 300;
+inline constexpr std::uint64_t kNodesBeforeUnitPrices = 150;
 inline constexpr double kUnitPriceShare = 0.3;
 inline constexpr double kUnitPriceGap = 0.05;
 inline constexpr double kLeastProgrammeGap = 1e-6, kMostProgrammeGap = 0.1;
