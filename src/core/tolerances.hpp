@@ -213,7 +213,7 @@ inline constexpr double kUnitPriceGap = 0.05;
 inline constexpr double kLeastProgrammeGap = 1e-6, kMostProgrammeGap = 0.1;
 inline constexpr double kLittleOfUnits = 0.2;
 inline constexpr int kLongestUnitPause = 7;
-inline constexpr double kMostNatsLeft = 20;
+inline constexpr double kMostNatsLeft = 12;
 // What is to be gained from deciding a unit, or from a cut, tells where to branch if it is at least this share of the nats by
 // which the likelihood is above what is asked for.
 inline constexpr double kTellingShare = 0.5;
