@@ -203,10 +203,10 @@ inline constexpr std::size_t kMoreRegionStarts = 45;
 // from its solution towards a known answer the search walks at every so manyth node.
 inline constexpr std::uint64_t kNodesBeforeUnits = 32;
 inline constexpr std::uint64_t kNodesBetweenWalks = 8;
-// Prices of units together with the likelihood begin when so many nodes were made (of those that have prices): most searches are over then.
-// They are sought at a cost that is this share of what is left above the node's bound, up to this share of it (within limits, in
-// nats). They are of use if they raise the bound by this share of it; where they are not, they pause for 1, 3 and 7 nodes on the
-// way down. With a weight, they wait until no more nats are left.
+// Prices of units together with the likelihood begin when so many nodes were made (of those that have prices): most searches are
+// over then. They are sought at a cost that is this share of what is left above the node's bound, up to this share of it (within
+// limits, in nats). They are of use if they raise the bound by this share of it; where they are not, they pause for 1, 3 and 7
+// nodes on the way down. With a weight, they wait until no more nats are left.
 inline constexpr std::uint64_t kNodesBeforeUnitPrices = 150;
 inline constexpr double kUnitPriceShare = 0.3;
 inline constexpr double kUnitPriceGap = 0.05;
