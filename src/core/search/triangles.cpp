@@ -344,20 +344,48 @@ void Triangles::row(std::vector<double>& out) const {
 // -- for other programmes -----------------------------------------------------------------------------------------------
 
 void Triangles::fill_rows(UnitRows& out) const {
-  const std::size_t features = base_.size(), layers = row_of_.size();
+  const std::vector<std::size_t> places = list_rows(out);
+  const std::size_t count = places.size();
+  out.constant.resize(count);
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::size_t variable = programme_.columns + places[r];
+    out.constant[r] = out.rows[r].sign > 0 ? -programme_.low[variable] : programme_.high[variable];
+  }
+  for (UnitRows::Relu& relu : out.relus) {
+    const auto k = static_cast<std::size_t>(column_of_[relu.layer][relu.unit]);
+    relu.adds.resize(count);
+    for (std::size_t r = 0; r < count; ++r) relu.adds[r] = relu.high * entry(out, places, r, k);
+  }
+  const std::size_t features = base_.size();
+  std::size_t atoms = 0;
+  for (const Feature& f : network_.domain_.features) atoms += f.atom.size();
+  out.slope.assign(features * count, 0.0);
+  out.start.assign(features * count, 0.0);
+  out.from.assign(features, 0.0);
+  out.atoms.assign(atoms * count, 0.0);
+  for (std::size_t j = 0; j < features; ++j) {
+    if (bounds_->vertices.list[bounds_->vertices.first[j]].atom < 0)
+      fill_numbers(j, places, out);
+    else
+      fill_shares(j, places, out);
+  }
+}
+
+// The rows, and where each is in the programme.
+std::vector<std::size_t> Triangles::list_rows(UnitRows& out) const {
   std::vector<std::size_t> places;
+  const std::size_t layers = row_of_.size();
   out.rows.clear();
   out.relus.clear();
-  out.goals = goal_count_;
   out.units.clear();
-  for (const std::vector<std::int32_t>& layer : row_of_) out.units.push_back(layer.size());
+  out.goals = goal_count_;
   for (std::size_t at = 0; at < layers; ++at) {
+    out.units.push_back(row_of_[at].size());
     for (std::size_t h = 0; h < row_of_[at].size(); ++h) {
       if (row_of_[at][h] < 0) continue;
       const auto row = static_cast<std::size_t>(row_of_[at][h]);
-      if (column_of_[at][h] >= 0)
-        out.relus.push_back(
-            {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(h), bounds_->high[at][h], {}, out.rows.size()});
+      const auto layer = static_cast<std::uint32_t>(at), unit = static_cast<std::uint32_t>(h);
+      if (column_of_[at][h] >= 0) out.relus.push_back({layer, unit, bounds_->high[at][h], {}, out.rows.size()});
       places.push_back(row);
       out.rows.push_back({at, h, false, decided_[at][h] < 0 ? -1.0 : 1.0});
       if (column_of_[at][h] < 0) continue;
@@ -369,67 +397,55 @@ void Triangles::fill_rows(UnitRows& out) const {
     places.push_back(first_goal_ + g);
     out.rows.push_back({layers, g, false, 1});
   }
-  const std::size_t count = places.size();
-  out.constant.resize(count);
-  auto entry = [&](std::size_t r, std::size_t k) {
-    return out.rows[r].sign * programme_.matrix[places[r] * programme_.columns + k];
-  };
-  for (std::size_t r = 0; r < count; ++r) {
-    const std::size_t variable = programme_.columns + places[r];
-    out.constant[r] = out.rows[r].sign > 0 ? -programme_.low[variable] : programme_.high[variable];
-  }
-  for (UnitRows::Relu& relu : out.relus) {
-    const auto k = static_cast<std::size_t>(column_of_[relu.layer][relu.unit]);
-    relu.adds.resize(count);
-    for (std::size_t r = 0; r < count; ++r) relu.adds[r] = relu.high * entry(r, k);
-  }
-  out.slope.assign(features * count, 0.0);
-  out.start.assign(features * count, 0.0);
-  out.from.assign(features, 0.0);
-  std::size_t atoms = 0;
-  for (const Feature& f : network_.domain_.features) atoms += f.atom.size();
-  out.atoms.assign(atoms * count, 0.0);
+  return places;
+}
+
+double Triangles::entry(const UnitRows& rows, const std::vector<std::size_t>& places, std::size_t r, std::size_t column) const {
+  return rows.rows[r].sign * programme_.matrix[places[r] * programme_.columns + column];
+}
+
+// A feature that is nothing but numbers: steps along its cost, all in proportion; the widest one tells best.
+void Triangles::fill_numbers(std::size_t j, const std::vector<std::size_t>& places, UnitRows& out) const {
   const Vertices& vertices = bounds_->vertices;
-  for (std::size_t j = 0; j < features; ++j) {
-    const Feature& f = network_.domain_.features[j];
-    const std::size_t first = vertices.first[j], last = vertices.first[j + 1], base = base_[j];
-    out.from[j] = vertices.list[last - 1].number;
-    if (vertices.list[first].atom < 0) {
-      out.from[j] = vertices.list[base].number;
-      std::size_t widest = columns_.size();
-      double width = 0;
-      for (std::size_t k = first_column_[j]; k < first_column_[j + 1]; ++k) {
-        const double here = vertices.list[columns_[k].to].number - vertices.list[columns_[k].from].number;
-        if (std::abs(here) > std::abs(width)) {
-          width = here;
-          widest = k;
-        }
-      }
-      if (widest == columns_.size()) continue;
-      for (std::size_t r = 0; r < count; ++r) out.slope[j * count + r] = entry(r, widest) / width;
-      continue;
+  out.from[j] = vertices.list[base_[j]].number;
+  std::size_t widest = columns_.size();
+  double width = 0;
+  for (std::size_t k = first_column_[j]; k < first_column_[j + 1]; ++k) {
+    const double here = vertices.list[columns_[k].to].number - vertices.list[columns_[k].from].number;
+    if (std::abs(here) <= std::abs(width)) continue;
+    width = here;
+    widest = k;
+  }
+  if (widest == columns_.size()) return;
+  const std::size_t count = places.size();
+  for (std::size_t r = 0; r < count; ++r) out.slope[j * count + r] = entry(out, places, r, widest) / width;
+}
+
+// A feature with atoms: a share of each vertex, but of the one that it is at if it has none of the others.
+void Triangles::fill_shares(std::size_t j, const std::vector<std::size_t>& places, UnitRows& out) const {
+  const Feature& f = network_.domain_.features[j];
+  const Vertices& vertices = bounds_->vertices;
+  const std::size_t first = vertices.first[j], last = vertices.first[j + 1], count = places.size();
+  auto adds = [&](std::size_t p, std::size_t r) {
+    for (std::size_t k = first_column_[j]; k < first_column_[j + 1]; ++k)
+      if (columns_[k].to == p) return entry(out, places, r, k);
+    return 0.0;
+  };
+  out.from[j] = vertices.list[last - 1].number;
+  bool has_start = false;
+  for (std::size_t p = first; p < last; ++p) {
+    const Vertices::Vertex& vertex = vertices.list[p];
+    for (std::size_t r = 0; r < count; ++r) {
+      if (vertex.atom >= 0)
+        out.atoms[(f.first_atom + static_cast<std::size_t>(vertex.atom)) * count + r] = adds(p, r);
+      else if (!has_start)
+        out.start[j * count + r] = adds(p, r);
+      else if (vertex.number > out.from[j])
+        out.slope[j * count + r] = (adds(p, r) - out.start[j * count + r]) / (vertex.number - out.from[j]);
     }
-    std::size_t low = last;
-    auto adds = [&](std::size_t p, std::size_t r) {
-      for (std::size_t k = first_column_[j]; k < first_column_[j + 1]; ++k)
-        if (columns_[k].to == p) return entry(r, k);
-      return 0.0;
-    };
-    for (std::size_t p = first; p < last; ++p) {
-      const Vertices::Vertex& vertex = vertices.list[p];
-      for (std::size_t r = 0; r < count; ++r) {
-        if (vertex.atom >= 0)
-          out.atoms[(f.first_atom + static_cast<std::size_t>(vertex.atom)) * count + r] = adds(p, r);
-        else if (low == last)
-          out.start[j * count + r] = adds(p, r);
-        else if (vertex.number > out.from[j])
-          out.slope[j * count + r] = (adds(p, r) - out.start[j * count + r]) / (vertex.number - out.from[j]);
-      }
-      if (vertex.atom < 0 && low == last) {
-        low = p;
-        out.from[j] = vertex.number;
-      }
-    }
+    if (vertex.atom >= 0 || has_start) continue;
+    has_start = true;
+    out.from[j] = vertex.number;
   }
 }
 

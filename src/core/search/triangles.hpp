@@ -106,6 +106,10 @@ class Triangles {
   double* add_row(double low, double high, std::uint32_t key);
   double effect(std::size_t vertex, std::size_t feature, std::size_t h) const;
   Basis basis_of(const Simplex& simplex) const;
+  std::vector<std::size_t> list_rows(UnitRows& out) const;
+  double entry(const UnitRows& rows, const std::vector<std::size_t>& places, std::size_t r, std::size_t column) const;
+  void fill_numbers(std::size_t j, const std::vector<std::size_t>& places, UnitRows& out) const;
+  void fill_shares(std::size_t j, const std::vector<std::size_t>& places, UnitRows& out) const;
 
   const Network& network_;
   const Network::Workspace* bounds_ = nullptr;
